@@ -1,0 +1,10 @@
+# Which kernel folders are built for the target processor, and the flags of each.
+set(LQ_KERNEL_FLAGS -O3 -ffp-contract=off -fno-exceptions -fno-rtti)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND LQ_KERNEL_FLAGS -fno-tree-reassoc)  # g++ re-associates unrolled integer adds and spills
+endif()
+set(LQ_ISA_FOLDERS scalar)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+  list(APPEND LQ_ISA_FOLDERS avx2)
+  set(LQ_ISA_FLAGS_avx2 -mavx2 -mfma)
+endif()

@@ -1,0 +1,43 @@
+# lq_library(name [SHIPS] DEPENDS targets…): one floor of the house, a static library of every .cc in the current folder
+# (and SOURCES_FROM sub-folders). SHIPS: goes to a device, so it is built without exceptions and RTTI.
+find_package(Threads REQUIRED)
+
+function(lq_options target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unused-parameter -ffp-contract=off)
+  if(LIBQUANT_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(LIBQUANT_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=address,undefined)
+  endif()
+endfunction()
+
+function(lq_library name)
+  cmake_parse_arguments(ARG "SHIPS" "" "DEPENDS;SOURCES_FROM" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS *.cc)
+  foreach(folder IN LISTS ARG_SOURCES_FROM)
+    file(GLOB more CONFIGURE_DEPENDS ${folder}/*.cc)
+    list(APPEND sources ${more})
+  endforeach()
+  add_library(${name} STATIC ${sources})
+  target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}/source" "${PROJECT_SOURCE_DIR}/include")
+  target_link_libraries(${name} PUBLIC ${ARG_DEPENDS})
+  lq_options(${name})
+  if(ARG_SHIPS)
+    target_compile_options(${name} PRIVATE -fno-exceptions -fno-rtti)
+  endif()
+endfunction()
+
+# lq_test(name DEPENDS targets…): a GoogleTest program of every .cc in the current folder.
+function(lq_test name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS *.cc)
+  add_executable(${name} ${sources})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/test" "${PROJECT_SOURCE_DIR}/source")
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE
+    LQ_SOURCE_DIR="${PROJECT_SOURCE_DIR}" LQ_SHARED_DIR="${PROJECT_SOURCE_DIR}/../shared" LQ_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  lq_options(${name})
+  add_test(NAME ${name} COMMAND ${name})
+endfunction()

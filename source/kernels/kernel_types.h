@@ -1,0 +1,26 @@
+// What kernels share: plain data only. A kernel file includes nothing but this, <stdint.h>, <stddef.h> and intrinsics
+// (an STL template compiled with -mavx2 could win at link time and crash an old CPU).
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+namespace lq {
+
+enum class Isa : uint8_t { kScalar = 0, kAvx2 = 1 };  // kAvx2 means AVX2 and FMA
+constexpr int kIsaCount = 2;
+
+/// Channels in a block of an NCHWc8 tensor.
+constexpr int kBlock = 8;
+
+/// What happens to an int32 accumulator (docs/NUMERICS.md, R) on its way to the output. Size-versioned.
+/// y = clamp(rint(float(acc + bias[c]) * multiplier[c])) + zero_point, bounds as floats relative to the zero point.
+struct Epilogue {
+  uint32_t struct_size;
+  const int32_t* bias;          // per output channel, padded to the tile; zero-point term already folded in
+  const float* multiplier;      // per output channel, padded to the tile
+  float low, high;              // qmin − zp, qmax − zp
+  int32_t zero_point;
+  bool float_output;            // true: y = float(acc + bias) * multiplier, no rounding or clamp
+};
+
+}  // namespace lq
