@@ -21,6 +21,7 @@ struct Epilogue {
   float low, high;              // qmin − zp, qmax − zp
   int32_t zero_point;
   bool float_output;            // true: y = float(acc + bias) * multiplier, no rounding or clamp
+  bool float_clamp;             // with float_output: y is clamped to [low, high], NaN -> low (a folded Relu or Clip)
 };
 
 }  // namespace lq

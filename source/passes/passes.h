@@ -22,6 +22,8 @@ Status fuse_bias(ModelIr& model);
 Status fuse_float_patterns(ModelIr& model);
 /// Pad (constant 0) before Conv, AveragePool(count_include_pad) or, when all its inputs are >= the pad value, MaxPool: into its pads.
 Status fuse_pad(ModelIr& model);
+/// All of the above in order, then shape inference for the tensors they made.
+Status run_float_pipeline(ModelIr& model);
 
 // --- runtime (shapes resolved; bits unchanged)
 /// Dequantize…→op→[Relu|Clip]→Quantize, by the rules of docs/NUMERICS.md, becomes op on quantized tensors with qmin/qmax

@@ -18,8 +18,10 @@ const char* isa_name(Isa isa);
 
 class Model {
  public:
-  /// Takes a verified model: float, or with explicit Quantize/Dequantize nodes. Nothing is fused yet.
-  static Result<std::shared_ptr<Model>> create(ModelIr ir);
+  /// Takes a model, float or with explicit Quantize/Dequantize nodes, and verifies it. Nothing is fused yet. Tensors without
+  /// a name or with a name used twice get one of their own; inputs and outputs of the main graph keep theirs.
+  /// `allocator` gives the memory of packed weights and must outlive the model.
+  static Result<std::shared_ptr<Model>> create(ModelIr ir, const Allocator& allocator = default_allocator());
   const ModelIr& ir() const { return ir_; }
   PackCache& packs() const { return *packs_; }
 

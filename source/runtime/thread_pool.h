@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 #include "base/status.h"
 
@@ -20,7 +21,8 @@ class ThreadPool {
 
   /// Convenience for a callable (int64_t begin, int64_t end, int worker).
   template <typename F> void parallel_for(int64_t count, int64_t grain, F&& f) {
-    run(count, grain, [](void* c, int64_t b, int64_t e, int w) { (*static_cast<F*>(c))(b, e, w); },
+    using Callable = std::remove_reference_t<F>;  // F is a reference when f is an lvalue
+    run(count, grain, [](void* c, int64_t b, int64_t e, int w) { (*static_cast<Callable*>(c))(b, e, w); },
         const_cast<void*>(static_cast<const void*>(&f)));
   }
 

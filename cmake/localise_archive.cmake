@@ -1,0 +1,15 @@
+# Turns the archive of libquant.cc into the static library that ships: its object and the floors' objects, partially linked into one,
+# every symbol but lq_* local (an application may carry another flatbuffers). Called by source/capi with -DCXX -DAR -DOBJCOPY -DARCHIVE -DFLOORS.
+get_filename_component(folder "${ARCHIVE}" DIRECTORY)
+function(run)
+  execute_process(COMMAND ${ARGV} WORKING_DIRECTORY "${folder}" RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    list(JOIN ARGV " " command)
+    message(FATAL_ERROR "localise_archive: ${command}\n${output}")
+  endif()
+endfunction()
+run("${CXX}" -r -nostdlib -Wl,--whole-archive "${ARCHIVE}" -Wl,--no-whole-archive -Wl,--start-group ${FLOORS} -Wl,--end-group -o libquant_all.o)
+run("${OBJCOPY}" --wildcard --keep-global-symbol=lq_* libquant_all.o)
+file(REMOVE "${ARCHIVE}")
+run("${AR}" rcs "${ARCHIVE}" libquant_all.o)
+file(REMOVE "${folder}/libquant_all.o")

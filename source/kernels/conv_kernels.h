@@ -1,0 +1,98 @@
+// Arguments of the convolution and matrix-product kernels: plain data. One panel kernel serves Conv, ConvTranspose, Gemm
+// and MatMul: it makes `rows` × `cols` outputs of 8 or 16 channels, reading its input through block, tap and pixel steps.
+//
+// A panel product, for output pixel (r, c) and channel l of the panel:
+//   acc = start + Σ_{b < blocks (+1 if tail)} Σ_{t < taps} Σ_{i < 8 (tail in the last block)}
+//                 x[r·x_row + c·x_col + b·x_block + tap[t] + i] · w[b, t, i, l]
+// in that order; all steps count elements. The integer sum wraps modulo 2^32, the float sum is one fused multiply-add a term.
+#pragma once
+#include "kernels/kernel_types.h"
+
+namespace lq {
+
+/// What both precisions share: where inputs and outputs lie.
+struct PanelGeometry {
+  ptrdiff_t x_block, x_row, x_col;
+  const ptrdiff_t* tap;  // [taps]
+  int32_t taps;
+  int32_t blocks;        // full blocks of 8 input channels
+  int32_t tail;          // channels (1…7) of one more, partial block; 0: none. Lanes >= tail are never used.
+  int32_t width;         // channels of the panel: 8 or 16
+  int32_t lanes;         // real ones, 1…width
+  int32_t rows, cols;
+  void* y[2];            // channels 0…7 and 8…15 of pixel (0, 0)
+  ptrdiff_t y_row, y_col;
+  bool y_blocked;        // true: all 8 lanes of a block are written, those >= lanes get zp (int8) or 0 (float);
+                         // false: only real lanes are written (linear output)
+};
+
+/// Family "conv_s8" and "gemm_s8". x holds q − zp widened to int16, padding holds 0.
+/// w: [blocks][taps][4 pairs][width][2], then for the tail [taps][ceil(tail / 2) pairs][width][2].
+/// epilogue.bias and .multiplier have `width` entries, 0 in lanes >= lanes.
+struct ConvS8Args {
+  PanelGeometry geometry;
+  const int16_t* x;
+  const int16_t* w;
+  Epilogue epilogue;
+};
+using ConvS8Fn = void (*)(const ConvS8Args& args);
+
+/// Clamp of a float output: NaN -> low, as clamp_nan_to_low in numerics/quantize.h.
+struct FloatClamp {
+  bool enabled;
+  float low, high;
+};
+
+/// Family "conv_f32" and "gemm_f32". w: [blocks][taps][8][width], then for the tail [taps][tail][width].
+/// start: first value of each accumulator, `width` floats at start + r·start_row + c·start_col. y = clamp(acc + 0.0f).
+struct ConvF32Args {
+  PanelGeometry geometry;
+  const float* x;
+  const float* w;
+  const float* start;
+  ptrdiff_t start_row, start_col;
+  FloatClamp clamp;
+};
+using ConvF32Fn = void (*)(const ConvF32Args& args);
+
+/// Family "depthwise_s8": one block of 8 channels, each with its own taps, two horizontal taps at a time.
+/// x: per pixel 16 int16, (v[p][i], v[p + shift][i]) for i < 8, from interleave_s16. w: [taps][8][2] (taps counts pairs).
+/// `width` is 8, blocks and tail are unused.
+struct DepthwiseS8Args {
+  PanelGeometry geometry;
+  const int16_t* x;
+  const int16_t* w;
+  Epilogue epilogue;
+};
+using DepthwiseS8Fn = void (*)(const DepthwiseS8Args& args);
+
+/// Family "depthwise_f32": w: [taps][8], start: [8].
+struct DepthwiseF32Args {
+  PanelGeometry geometry;
+  const float* x;
+  const float* w;
+  const float* start;
+  FloatClamp clamp;
+};
+using DepthwiseF32Fn = void (*)(const DepthwiseF32Args& args);
+
+/// Family "widen_s8": y[8·p + i] = x[p·x_step + i] − zero_point for i < 8, p < pixels. y doesn't overlap x.
+struct WidenS8Args {
+  const int8_t* x;
+  ptrdiff_t x_step;
+  int16_t* y;
+  int64_t pixels;
+  int32_t zero_point;
+};
+using WidenS8Fn = void (*)(const WidenS8Args& args);
+
+/// Family "interleave_s16": y[16·p + 2i] = x[8·p + i], y[16·p + 2i + 1] = x[8·p + shift + i] for i < 8, p < pixels.
+struct InterleaveS16Args {
+  const int16_t* x;
+  ptrdiff_t shift;
+  int16_t* y;
+  int64_t pixels;
+};
+using InterleaveS16Fn = void (*)(const InterleaveS16Args& args);
+
+}  // namespace lq

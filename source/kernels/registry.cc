@@ -1,0 +1,44 @@
+#include "kernels/registry.h"
+
+#include <cstring>
+
+namespace lq {
+
+extern const KernelTable kScalarConvKernels;
+#ifdef LQ_HAS_AVX2
+extern const KernelTable kAvx2ConvKernels;
+#endif
+
+namespace {
+
+const KernelRow* find_exact(const char* family, Isa isa) {
+  int count = 0;
+  const KernelTable* const* tables = kernel_tables(&count);
+  for (int t = 0; t < count; ++t) {
+    for (int r = 0; r < tables[t]->count; ++r) {
+      const KernelRow& row = tables[t]->rows[r];
+      if (row.isa == isa && std::strcmp(row.family, family) == 0) return &row;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const KernelTable* const* kernel_tables(int* count) {
+  static const KernelTable* const kTables[] = {
+      &kScalarConvKernels,
+#ifdef LQ_HAS_AVX2
+      &kAvx2ConvKernels,
+#endif
+  };
+  *count = int(sizeof(kTables) / sizeof(kTables[0]));
+  return kTables;
+}
+
+const KernelRow* find_kernel(const char* family, Isa isa) {
+  const KernelRow* row = find_exact(family, isa);
+  return row != nullptr ? row : find_exact(family, Isa::kScalar);
+}
+
+}  // namespace lq

@@ -1,0 +1,29 @@
+// The scalar rows of the convolution and matrix-product families.
+#include "kernels/conv_kernels.h"
+#include "kernels/registry.h"
+
+namespace lq {
+namespace scalar {
+void conv_s8(const ConvS8Args& args);
+void conv_f32(const ConvF32Args& args);
+void depthwise_s8(const DepthwiseS8Args& args);
+void depthwise_f32(const DepthwiseF32Args& args);
+void widen_s8(const WidenS8Args& args);
+void interleave_s16(const InterleaveS16Args& args);
+}  // namespace scalar
+
+static const KernelRow kRows[] = {
+    {"conv_s8_1x16__scalar", "conv_s8", Isa::kScalar, reinterpret_cast<KernelFn>(scalar::conv_s8)},
+    {"gemm_s8_1x16__scalar", "gemm_s8", Isa::kScalar, reinterpret_cast<KernelFn>(scalar::conv_s8)},
+    {"conv_f32_1x16__scalar", "conv_f32", Isa::kScalar, reinterpret_cast<KernelFn>(scalar::conv_f32)},
+    {"gemm_f32_1x16__scalar", "gemm_f32", Isa::kScalar, reinterpret_cast<KernelFn>(scalar::conv_f32)},
+    {"depthwise_s8_1x8__scalar", "depthwise_s8", Isa::kScalar, reinterpret_cast<KernelFn>(scalar::depthwise_s8)},
+    {"depthwise_f32_1x8__scalar", "depthwise_f32", Isa::kScalar, reinterpret_cast<KernelFn>(scalar::depthwise_f32)},
+    {"widen_s8__scalar", "widen_s8", Isa::kScalar, reinterpret_cast<KernelFn>(scalar::widen_s8)},
+    {"interleave_s16__scalar", "interleave_s16", Isa::kScalar, reinterpret_cast<KernelFn>(scalar::interleave_s16)},
+};
+
+extern const KernelTable kScalarConvKernels;
+const KernelTable kScalarConvKernels = {kRows, int(sizeof(kRows) / sizeof(kRows[0]))};
+
+}  // namespace lq

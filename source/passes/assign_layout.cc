@@ -1,0 +1,147 @@
+// Linear or NCHWc8 for each tensor, and the conversions between them. Inputs, outputs and constants of a graph stay linear.
+#include <algorithm>
+
+#include "graph/op_def.h"
+#include "passes/passes.h"
+
+namespace lq::passes {
+namespace {
+
+constexpr size_t kChannelAxis = 1;
+
+bool can_be_blocked(const Tensor& t) { return t.ranked && (t.shape.size() == 3 || t.shape.size() == 4); }
+
+/// A constant that a blocked elementwise operator can read as it is: one value, or one a channel of the output.
+bool is_channel_constant(const Shape& constant, const Shape& output) {
+  if (constant.size() > output.size()) return false;
+  const size_t skipped = output.size() - constant.size();
+  for (size_t i = 0; i < constant.size(); ++i) {
+    if (constant[i] != 1 && !(i + skipped == kChannelAxis && constant[i] == output[kChannelAxis])) return false;
+  }
+  return true;
+}
+
+/// [N, C, 1…]: one value an image and channel.
+bool is_per_image_channel(const Shape& shape, const Shape& output) {
+  if (shape.size() != output.size() || shape[0] != output[0] || shape[1] != output[1]) return false;
+  return std::all_of(shape.begin() + 2, shape.end(), [](int64_t d) { return d == 1; });
+}
+
+class LayoutAssigner {
+ public:
+  explicit LayoutAssigner(Graph& graph)
+      : graph_(graph), linear_(graph.tensors.size(), kNoTensor), blocked_(graph.tensors.size(), kNoTensor) {
+    for (size_t i = 0; i < graph.tensors.size(); ++i) {
+      if (graph.tensors[i].is_constant()) linear_[i] = TensorId(i);
+    }
+    for (TensorId id : graph.inputs) linear_[size_t(id)] = id;
+  }
+  void run();
+
+ private:
+  bool runs_blocked(const Node& node, const OpDef& def) const;
+  bool same_runs_blocked(const Node& node) const;
+  bool wants_blocked(const Node& node, const OpDef& def, size_t input) const;
+  TensorId in_layout(TensorId id, bool blocked);
+  TensorId produce(TensorId id, bool blocked);
+
+  Graph& graph_;
+  // By tensor of the graph as it came: its linear and its blocked form, as far as they exist yet.
+  std::vector<TensorId> linear_, blocked_;
+  std::vector<Node> nodes_;
+};
+
+/// Elementwise: blocked as soon as one operand of the output's shape comes blocked and no operand forbids it.
+bool LayoutAssigner::same_runs_blocked(const Node& node) const {
+  const Tensor& y = graph_.tensor(node.outputs[0]);
+  bool comes_blocked = false;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const TensorId id = node.inputs[i];
+    if (id == kNoTensor || (node.op == Op::Clip && i > 0)) continue;  // Clip's bounds are scalars in any layout
+    const Tensor& x = graph_.tensor(id);
+    if (x.dtype != DType::Float32 && x.dtype != DType::Int8) return false;
+    if (x.is_constant()) {
+      if (!is_channel_constant(x.shape, y.shape)) return false;
+    } else if (x.shape == y.shape) {
+      comes_blocked |= blocked_[size_t(id)] != kNoTensor;
+    } else if (!is_per_image_channel(x.shape, y.shape)) {
+      return false;
+    }
+  }
+  return comes_blocked && (y.dtype == DType::Float32 || y.dtype == DType::Int8);
+}
+
+bool LayoutAssigner::runs_blocked(const Node& node, const OpDef& def) const {
+  if (def.layout == LayoutRule::kLinear || node.output(0) == kNoTensor || node.input(0) == kNoTensor) return false;
+  if (!can_be_blocked(graph_.tensor(node.outputs[0]))) return false;
+  if (def.layout == LayoutRule::kSame) return same_runs_blocked(node);
+  return can_be_blocked(graph_.tensor(node.inputs[0]));
+}
+
+/// In a blocked operator: the data input of Conv and pools, every non-constant operand of an elementwise one.
+bool LayoutAssigner::wants_blocked(const Node& node, const OpDef& def, size_t input) const {
+  if (def.layout == LayoutRule::kBlocked) return input == 0;
+  return !(node.op == Op::Clip && input > 0) && !graph_.tensor(node.inputs[input]).is_constant();
+}
+
+/// The id of `id` in a layout; the first request for the other layout inserts the conversion, later ones share it.
+TensorId LayoutAssigner::in_layout(TensorId id, bool blocked) {
+  TensorId& wanted = (blocked ? blocked_ : linear_)[size_t(id)];
+  if (wanted != kNoTensor) return wanted;
+  const TensorId present = (blocked ? linear_ : blocked_)[size_t(id)];
+  if (present == id) {
+    Tensor other = graph_.tensor(id);
+    other.data = Bytes();
+    other.blocked_axis = blocked ? int(kChannelAxis) : -1;
+    other.name += blocked ? "/blocked" : "/linear";
+    wanted = graph_.add_tensor(std::move(other));
+  } else {
+    wanted = id;  // a graph output: the linear form has the tensor's own id
+  }
+  Node convert;
+  convert.op = blocked ? Op::LayoutToBlocked : Op::LayoutToLinear;
+  convert.name = graph_.tensor(wanted).name;
+  convert.inputs = {present};
+  convert.outputs = {wanted};
+  nodes_.push_back(std::move(convert));
+  return wanted;
+}
+
+TensorId LayoutAssigner::produce(TensorId id, bool blocked) {
+  if (!blocked) return linear_[size_t(id)] = id;
+  if (is_graph_output(graph_, id)) {
+    Tensor form = graph_.tensor(id);
+    form.name += "/blocked";
+    form.blocked_axis = int(kChannelAxis);
+    return blocked_[size_t(id)] = graph_.add_tensor(std::move(form));
+  }
+  graph_.tensor(id).blocked_axis = int(kChannelAxis);
+  return blocked_[size_t(id)] = id;
+}
+
+void LayoutAssigner::run() {
+  for (Node& node : graph_.nodes) {
+    const OpDef* def = find_op(node.op);
+    const bool blocked = def != nullptr && runs_blocked(node, *def);
+    std::vector<TensorId> inputs = node.inputs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i] != kNoTensor) inputs[i] = in_layout(inputs[i], blocked && wants_blocked(node, *def, i));
+    }
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i] != kNoTensor) node.outputs[i] = produce(node.outputs[i], blocked && i == 0);
+    }
+    node.inputs = std::move(inputs);
+    nodes_.push_back(std::move(node));
+  }
+  for (TensorId id : std::vector<TensorId>(graph_.outputs)) in_layout(id, false);
+  graph_.nodes = std::move(nodes_);
+}
+
+}  // namespace
+
+Status assign_layout(ModelIr& model) {
+  for (Graph& graph : model.graphs) LayoutAssigner(graph).run();
+  return {};
+}
+
+}  // namespace lq::passes

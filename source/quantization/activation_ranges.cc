@@ -1,0 +1,83 @@
+#include "quantization/activation_ranges.h"
+
+#include <algorithm>
+
+namespace lq::quantization {
+namespace {
+
+bool needs_histograms(const calibration::MethodChoice& method) { return method.row->threshold != calibration::minmax_threshold; }
+
+ValueRange with_zero(ValueRange range) { return {std::min(range.min, 0.0f), std::max(range.max, 0.0f)}; }
+
+ValueRange with_value(ValueRange range, const std::optional<float>& value) {
+  if (!value) return range;
+  return {std::min(range.min, *value), std::max(range.max, *value)};
+}
+
+GroupRange measured_range(const ParamGroup& group, const Calibration& calibration, const RangeOptions& options) {
+  const size_t tap = size_t(calibration.tap_of(group.calibrated));
+  GroupRange result;
+  result.observed = calibration.ranges.stats[tap].range();
+  result.threshold = with_zero(result.observed);
+  const bool is_kl = options.method.row->threshold == calibration::kl_threshold;
+  if (calibration.histograms && !(group.is_graph_input && is_kl)) {
+    const calibration::Histogram& histogram = calibration.histograms->histograms[tap];
+    const int levels = calibration::levels_for(result.observed, options.mode, options.target);
+    result.threshold = calibration::compute_threshold(options.method, histogram, levels);
+    result.clipped_share = calibration::clipped_share(histogram, result.threshold);
+  } else {
+    result.clipped_share = 0;
+  }
+  return result;
+}
+
+}  // namespace
+
+int Calibration::tap_of(TensorId id) const {
+  const auto where = std::lower_bound(taps.begin(), taps.end(), id);
+  return where != taps.end() && *where == id ? int(where - taps.begin()) : -1;
+}
+
+std::vector<TensorId> tensors_to_watch(const Graph& graph, const ParamGroups& groups) {
+  std::vector<TensorId> ids;
+  for (const ParamGroup& group : groups.groups()) {
+    if (!group.fixed) ids.push_back(group.calibrated);
+  }
+  for (TensorId id : graph.inputs) {
+    if (graph.tensor(id).dtype == DType::Float32) ids.push_back(id);
+  }
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
+Result<Calibration> calibrate(const ModelIr& model, const ParamGroups& groups, const RangeOptions& options,
+                              const calibration::DataSource& source, const calibration::CollectorOptions& collector_options) {
+  Calibration result;
+  result.taps = tensors_to_watch(model.main(), groups);
+  LQ_ASSIGN_OR_RETURN(const auto collector, calibration::Collector::create(model, result.taps, collector_options));
+  LQ_ASSIGN_OR_RETURN(result.ranges, collector->collect_ranges(source));
+  if (needs_histograms(options.method)) {
+    LQ_ASSIGN_OR_RETURN(result.histograms, collector->collect_histograms(source, result.ranges));
+  }
+  return result;
+}
+
+std::vector<GroupRange> choose_group_ranges(const ParamGroups& groups, const Calibration& calibration, const RangeOptions& options) {
+  std::vector<GroupRange> ranges;
+  for (const ParamGroup& group : groups.groups()) {
+    GroupRange result;
+    if (group.fixed) {
+      result.observed = result.threshold = *group.fixed;
+    } else {
+      result = measured_range(group, calibration, options);
+    }
+    result.observed = with_value(result.observed, group.must_hold);
+    result.threshold = with_value(result.threshold, group.must_hold);
+    result.params = calibration::choose_params(result.observed, result.threshold, options.mode, options.target);
+    ranges.push_back(std::move(result));
+  }
+  return ranges;
+}
+
+}  // namespace lq::quantization

@@ -1,0 +1,45 @@
+// Calibration of the parameter groups: which tensors to watch, and from their statistics the parameters of each group.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibration/activation_params.h"
+#include "calibration/collector.h"
+#include "calibration/methods/method.h"
+#include "quantization/param_groups.h"
+
+namespace lq::quantization {
+
+struct RangeOptions {
+  calibration::MethodChoice method;
+  calibration::ActivationMode mode = calibration::ActivationMode::kAuto;
+  calibration::Target target = calibration::Target::kAny;
+};
+
+struct GroupRange {
+  QuantParams params;
+  ValueRange observed;        // everything seen
+  ValueRange threshold;       // what the parameters cover
+  std::optional<double> clipped_share;
+};
+
+/// Statistics of one calibration.
+struct Calibration {
+  std::vector<TensorId> taps;
+  calibration::RangeCollection ranges;
+  std::optional<calibration::HistogramCollection> histograms;  // absent when the method needs ranges only
+  /// Index of the tap, −1 when the tensor was not watched.
+  int tap_of(TensorId id) const;
+};
+
+/// The calibrated tensor of each group without a fixed range, and the graph's float inputs. Sorted.
+std::vector<TensorId> tensors_to_watch(const Graph& graph, const ParamGroups& groups);
+
+Result<Calibration> calibrate(const ModelIr& model, const ParamGroups& groups, const RangeOptions& options,
+                              const calibration::DataSource& source, const calibration::CollectorOptions& collector);
+
+/// One entry a group. With KL a graph input keeps its observed range: pixels are not the long-tailed activations KL is made for.
+std::vector<GroupRange> choose_group_ranges(const ParamGroups& groups, const Calibration& calibration, const RangeOptions& options);
+
+}  // namespace lq::quantization

@@ -1,0 +1,182 @@
+#include "quantization/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "calibration/sample_runner.h"
+
+namespace lq::quantization {
+namespace {
+
+using calibration::Sample;
+
+/// A copy of the model whose outputs are its own outputs followed by the named tensors.
+Result<ModelIr> with_outputs(const ModelIr& model, const std::vector<std::string>& names, std::vector<size_t>& places) {
+  ModelIr copy = model;
+  copy.golden.reset();
+  Graph& graph = copy.main();
+  std::map<std::string, TensorId> by_name;
+  for (size_t id = 0; id < graph.tensors.size(); ++id) by_name.emplace(graph.tensors[id].name, TensorId(id));
+  for (const std::string& name : names) {
+    const auto found = by_name.find(name);
+    if (found == by_name.end()) return internal_error("tensor '" + name + "' to compare does not exist");
+    auto output = std::find(graph.outputs.begin(), graph.outputs.end(), found->second);
+    if (output == graph.outputs.end()) output = graph.outputs.insert(graph.outputs.end(), found->second);
+    places.push_back(size_t(output - graph.outputs.begin()));
+  }
+  return copy;
+}
+
+struct Sums {
+  double signal = 0, noise = 0;
+};
+
+/// Eight interleaved sums would be faster; one in order is simple and the same everywhere.
+Sums difference(const float* a, const float* b, size_t count) {
+  Sums sums;
+  for (size_t i = 0; i < count; ++i) {
+    const double d = double(a[i]) - double(b[i]);
+    sums.signal += double(a[i]) * double(a[i]);
+    sums.noise += d * d;
+  }
+  return sums;
+}
+
+/// What one sample contributes.
+struct SampleSums {
+  bool used = false;
+  std::vector<Sums> pairs;
+  Sums outputs;
+  std::optional<bool> same_top1;
+};
+
+const float* float_output(const Session& session, size_t i, size_t& count) {
+  count = size_t(std::max<int64_t>(element_count(session.output(i).shape), 0));
+  return static_cast<const float*>(session.output_data(i));
+}
+
+/// The quantized side: one session a worker, following the float session's samples.
+class Int8Side {
+ public:
+  Int8Side(std::shared_ptr<const Model> model, const calibration::DataSource& source, const calibration::CollectorOptions& options)
+      : model_(std::move(model)), source_(source), options_(options) {}
+
+  Status run(const Sample& sample) {
+    std::map<std::string, Shape> shapes;
+    for (size_t i = 0; i < sample.inputs.size(); ++i) shapes[source_.inputs()[i].name] = sample.inputs[i].shape;
+    if (!session_) {
+      SessionOptions options;
+      options.isa = options_.isa;
+      options.logger = options_.logger;
+      options.input_shapes = shapes;
+      LQ_ASSIGN_OR_RETURN(session_, Session::create(model_, options));
+    } else if (shapes != shapes_) {
+      LQ_RETURN_IF_ERROR(session_->resize(shapes));
+    }
+    shapes_ = std::move(shapes);
+    for (size_t i = 0; i < sample.inputs.size(); ++i) {
+      std::memcpy(session_->input_data(i), sample.inputs[i].data.data(), sample.inputs[i].data.size());
+    }
+    return session_->run();
+  }
+  const Session* session() const { return session_.get(); }
+
+ private:
+  std::shared_ptr<const Model> model_;
+  const calibration::DataSource& source_;
+  const calibration::CollectorOptions& options_;
+  std::unique_ptr<Session> session_;
+  std::map<std::string, Shape> shapes_;
+};
+
+SampleSums sums_of(const Session& f, const Session& q, const std::vector<size_t>& f_places, const std::vector<size_t>& q_places,
+                   size_t model_outputs) {
+  SampleSums sums;
+  sums.used = true;
+  size_t count = 0, other = 0;
+  for (size_t p = 0; p < f_places.size(); ++p) {
+    const float* a = float_output(f, f_places[p], count);
+    const float* b = float_output(q, q_places[p], other);
+    sums.pairs.push_back(difference(a, b, std::min(count, other)));
+  }
+  for (size_t o = 0; o < model_outputs; ++o) {
+    if (f.output(o).dtype != DType::Float32 || q.output(o).dtype != DType::Float32) continue;
+    const float* a = float_output(f, o, count);
+    const float* b = float_output(q, o, other);
+    if (count != other) continue;  // a data-dependent shape
+    const Sums d = difference(a, b, count);
+    sums.outputs.signal += d.signal;
+    sums.outputs.noise += d.noise;
+    if (!sums.same_top1 && count > 1) sums.same_top1 = std::max_element(a, a + count) - a == std::max_element(b, b + count) - b;
+  }
+  return sums;
+}
+
+Comparison join(const std::vector<SampleSums>& samples, size_t pairs) {
+  Comparison result;
+  std::vector<Sums> totals(pairs);
+  Sums outputs;
+  size_t same = 0, with_top1 = 0;
+  for (const SampleSums& sample : samples) {
+    if (!sample.used) continue;
+    ++result.samples;
+    for (size_t p = 0; p < pairs; ++p) totals[p].signal += sample.pairs[p].signal, totals[p].noise += sample.pairs[p].noise;
+    outputs.signal += sample.outputs.signal, outputs.noise += sample.outputs.noise;
+    with_top1 += sample.same_top1 ? 1 : 0;
+    same += sample.same_top1.value_or(false) ? 1 : 0;
+  }
+  for (const Sums& s : totals) result.sqnr_db.push_back(sqnr_db(s.signal, s.noise));
+  result.output_sqnr_db = sqnr_db(outputs.signal, outputs.noise);
+  if (with_top1 > 0) result.top1_agreement = double(same) / double(with_top1);
+  return result;
+}
+
+}  // namespace
+
+std::optional<double> sqnr_db(double signal, double noise) {
+  if (signal == 0 && noise == 0) return std::nullopt;
+  if (noise == 0) return 200;
+  if (signal == 0) return -200;
+  return std::clamp(10 * std::log10(signal / noise), -200.0, 200.0);
+}
+
+Result<Comparison> compare_models(const ModelIr& float_model, const ModelIr& int8_model, const std::vector<ComparedTensor>& pairs,
+                                  const calibration::DataSource& source, const calibration::CollectorOptions& options) {
+  std::vector<std::string> float_names, int8_names;
+  for (const ComparedTensor& pair : pairs) float_names.push_back(pair.float_name), int8_names.push_back(pair.int8_name);
+  std::vector<size_t> f_places, q_places;
+  LQ_ASSIGN_OR_RETURN(ModelIr f, with_outputs(float_model, float_names, f_places));
+  LQ_ASSIGN_OR_RETURN(ModelIr q, with_outputs(int8_model, int8_names, q_places));
+  LQ_ASSIGN_OR_RETURN(std::shared_ptr<Model> f_model, Model::create(std::move(f)));
+  LQ_ASSIGN_OR_RETURN(std::shared_ptr<Model> q_model, Model::create(std::move(q)));
+
+  std::map<std::string, size_t> index_of_sample;
+  for (size_t i = 0; i < source.size(); ++i) index_of_sample[source.name(i)] = i;
+  std::vector<SampleSums> samples(source.size());
+  calibration::SampleRunner runner(f_model, source, options, 3);
+  std::vector<Int8Side> sides;
+  for (int w = 0; w < runner.threads(); ++w) sides.emplace_back(q_model, source, options);
+  std::mutex mutex;
+  Status failure;
+  LQ_RETURN_IF_ERROR(runner.run([&](int worker, const Session& session, const Sample& sample) {
+    Int8Side& side = sides[size_t(worker)];
+    const Status status = side.run(sample);
+    if (status.ok()) {
+      samples[index_of_sample[sample.name]] = sums_of(session, *side.session(), f_places, q_places, float_model.main().outputs.size());
+      return;
+    }
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (failure.ok()) failure = status.with_context("running the quantized model on " + sample.name);
+  }));
+  LQ_RETURN_IF_ERROR(failure);
+  Comparison result = join(samples, pairs.size());
+  for (const Int8Side& side : sides) {
+    if (side.session()) result.int8_mac_share = side.session()->int8_mac_share();
+  }
+  return result;
+}
+
+}  // namespace lq::quantization

@@ -1,0 +1,148 @@
+#include "quantization/param_groups.h"
+
+#include <map>
+#include <numeric>
+
+#include "passes/rewrite.h"
+
+namespace lq::quantization {
+namespace {
+
+class Builder {
+ public:
+  Builder(const Graph& graph, const PrecisionPlan& plan)
+      : graph_(graph), plan_(plan), index_(graph), has_int8_(graph.tensors.size(), false), parent_(graph.tensors.size()) {
+    std::iota(parent_.begin(), parent_.end(), 0);
+  }
+
+  std::vector<ParamGroup> build(std::vector<int>& group_of) {
+    mark_quantized();
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (!moves_values(int(n)) || graph_.nodes[n].op == Op::Concat) continue;
+      for (TensorId out : graph_.nodes[n].outputs) join(graph_.nodes[n].inputs[0], out);
+    }
+    while (join_concats()) {
+    }
+    return collect(group_of);
+  }
+
+ private:
+  bool is_int8(int n) const { return n >= 0 && plan_[size_t(n)].precision == Precision::kInt8; }
+  bool moves_values(int n) const { return is_int8(n) && rule_of(graph_.nodes[size_t(n)]) == QuantRule::kPassThrough; }
+  TensorId root(TensorId id) const {
+    while (parent_[size_t(id)] != id) id = parent_[size_t(id)];
+    return id;
+  }
+  /// The smaller id becomes the root, so that the result does not depend on the order of joins.
+  void join(TensorId a, TensorId b) {
+    if (a == kNoTensor || b == kNoTensor) return;
+    a = root(a), b = root(b);
+    if (a < b) parent_[size_t(b)] = a;
+    if (b < a) parent_[size_t(a)] = b;
+  }
+
+  void mark_quantized() {
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const Node& node = graph_.nodes[n];
+      if (!is_int8(int(n))) continue;
+      for (size_t i : data_inputs(graph_, node)) {
+        if (plan_[n].fused_into < 0 && !graph_.tensor(node.inputs[i]).is_constant()) has_int8_[size_t(node.inputs[i])] = true;
+      }
+      if (is_weight_product(graph_, node)) continue;  // only where an int8 reader asks for it, above
+      const int last = plan_[n].fused_activation < 0 ? int(n) : plan_[n].fused_activation;
+      for (TensorId id : graph_.nodes[size_t(last)].outputs) {
+        if (id != kNoTensor) has_int8_[size_t(id)] = true;
+      }
+    }
+  }
+
+  /// True if every int8 reader of the group `g`, beyond the operators that only move its values, is a Concat of group `c`.
+  bool only_feeds(TensorId g, TensorId c) const {
+    for (size_t id = 0; id < graph_.tensors.size(); ++id) {
+      if (!has_int8_[id] || root(TensorId(id)) != g) continue;
+      for (int reader : index_.consumers(TensorId(id))) {
+        if (!is_int8(reader)) continue;
+        const Node& node = graph_.nodes[size_t(reader)];
+        if (!moves_values(reader)) return false;
+        const TensorId target = root(node.outputs[0]);
+        if (target != g && !(node.op == Op::Concat && target == c)) return false;
+      }
+    }
+    return true;
+  }
+
+  bool join_concats() {
+    bool changed = false;
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const Node& node = graph_.nodes[n];
+      if (node.op != Op::Concat || !is_int8(int(n))) continue;
+      for (TensorId input : node.inputs) {
+        if (graph_.tensor(input).is_constant()) continue;
+        const TensorId g = root(input), c = root(node.outputs[0]);
+        if (g == c || !only_feeds(g, c)) continue;
+        join(g, c);
+        changed = true;
+      }
+    }
+    return changed;
+  }
+
+  std::vector<ParamGroup> collect(std::vector<int>& group_of) const {
+    std::vector<ParamGroup> groups;
+    std::map<TensorId, int> index_of_root;
+    group_of.assign(graph_.tensors.size(), -1);
+    for (size_t id = 0; id < graph_.tensors.size(); ++id) {
+      if (!has_int8_[id]) continue;
+      const auto [where, is_new] = index_of_root.emplace(root(TensorId(id)), int(groups.size()));
+      if (is_new) groups.emplace_back();
+      group_of[id] = where->second;
+      groups[size_t(where->second)].members.push_back(TensorId(id));
+    }
+    for (ParamGroup& group : groups) describe(group);
+    return groups;
+  }
+
+  /// The last Concat's output holds every value of the group; without a Concat it is the one value nothing moved there.
+  void describe(ParamGroup& group) const {
+    int last_concat = -1;
+    TensorId source = kNoTensor;
+    for (TensorId id : group.members) {
+      const int producer = index_.producer(id);
+      if (!moves_values(producer)) {
+        source = id;
+      } else if (graph_.nodes[size_t(producer)].op == Op::Concat) {
+        last_concat = std::max(last_concat, producer);
+      } else if (graph_.nodes[size_t(producer)].op == Op::Pad) {
+        const auto value = passes::constant_scalar(graph_, graph_.nodes[size_t(producer)].input(2));
+        if (value && *value != 0) group.must_hold = *value;
+      }
+    }
+    group.calibrated = last_concat >= 0 ? graph_.nodes[size_t(last_concat)].outputs[0] : source;
+    const int producer = index_.producer(group.calibrated);
+    group.is_graph_input = producer < 0;
+    if (producer < 0 || last_concat >= 0) return;
+    switch (graph_.nodes[size_t(producer)].op) {
+      case Op::Sigmoid:
+      case Op::HardSigmoid:
+      case Op::Softmax: group.fixed = ValueRange{0, 1}; break;
+      case Op::Tanh: group.fixed = ValueRange{-1, 1}; break;
+      default: break;
+    }
+  }
+
+  const Graph& graph_;
+  const PrecisionPlan& plan_;
+  const passes::GraphIndex index_;
+  std::vector<bool> has_int8_;
+  std::vector<TensorId> parent_;
+};
+
+}  // namespace
+
+ParamGroups ParamGroups::build(const Graph& graph, const PrecisionPlan& plan) {
+  ParamGroups result;
+  result.groups_ = Builder(graph, plan).build(result.group_of_);
+  return result;
+}
+
+}  // namespace lq::quantization

@@ -1,0 +1,34 @@
+// Writes the decisions into the graph: explicit QuantizeLinear and DequantizeLinear, int8 weights, int32 bias.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "quantization/param_groups.h"
+#include "quantization/precision.h"
+#include "quantization/weights.h"
+
+namespace lq::quantization {
+
+/// What the report wants to know of each float node.
+struct NodeNotes {
+  std::vector<int32_t> raised_channels;  // weight scales raised to keep accumulators and multipliers in bounds
+  int64_t zero_channels = 0;             // output channels whose weights are all zero
+  std::string float_name, int8_name;     // its result in the graph as it was, and the float tensor that holds it now; empty: none
+  bool float_output = false;             // a product that writes float
+};
+
+struct PlacementInput {
+  const PrecisionPlan* plan = nullptr;
+  const ParamGroups* groups = nullptr;
+  std::vector<QuantParams> params;              // one a group
+  std::vector<std::optional<ValueRange>> ranges;  // one a group: what calibration saw (or the fixed range)
+  WeightGranularity weights = WeightGranularity::kPerChannel;
+};
+
+/// Rewrites `graph`, whose tensor names must be unique. Meaning of the result: docs/NUMERICS.md. Shapes of new tensors are those of the values they carry.
+/// `notes`: one entry a node of the graph as it was.
+Status place_quantization(Graph& graph, const PlacementInput& input, std::vector<NodeNotes>& notes);
+
+}  // namespace lq::quantization

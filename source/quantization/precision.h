@@ -1,0 +1,48 @@
+// Which operators of a float graph compute in int8, and why the others do not.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/op_def.h"
+
+namespace lq::quantization {
+
+enum class Precision : uint8_t {
+  kNotFloat,  // shapes, indices, booleans: nothing to quantize
+  kFloat,
+  kInt8,
+};
+
+struct NodePlan {
+  Precision precision = Precision::kFloat;
+  std::string reason;          // why it is float; empty for int8
+  int fused_activation = -1;   // int8: the Relu or Clip behind it that only narrows its output range; a node index
+  int fused_into = -1;         // int8 Relu or Clip: the node it is fused into
+};
+
+/// One entry a node of the graph, same order.
+using PrecisionPlan = std::vector<NodePlan>;
+
+/// The inputs of `node` that carry activations (not weights, bias, shapes, slopes). Constants count as activations where
+/// an operator treats both sides alike (Add, Concat …).
+std::vector<size_t> data_inputs(const Graph& graph, const Node& node);
+
+/// The rule `node` follows when its data is int8; linear Resize is kResize, nearest kPassThrough.
+QuantRule rule_of(const Node& node);
+/// Conv, ConvTranspose, Gemm and MatMul by constant: may write float from integer accumulators.
+bool is_weight_product(const Graph& graph, const Node& node);
+/// True when the tensor is a float32 constant.
+bool is_float_constant(const Graph& graph, TensorId id);
+
+/// Decides for every node. `skip`: ECMAScript regular expressions searched in node names and labels; one that is malformed or
+/// matches no node is an error. Rules, in order:
+///  1. a node is a candidate when NUMERICS has an integer rule for it and its weights are usable constants;
+///  2. operators that lead to float operators and outputs only stay float (the product before them writes float anyway),
+///     unless they are products: logits, boxes and scores keep float resolution;
+///  3. elementwise operators that read float values only stay float: quantizing later costs one rounding less;
+///  4. a residual sum that a normalization reads stays float, since normalizations want its full range.
+Result<PrecisionPlan> plan_precision(const Graph& graph, const std::vector<std::string>& skip);
+
+}  // namespace lq::quantization

@@ -1,0 +1,139 @@
+#include "quantization/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace lq::quantization {
+namespace {
+
+constexpr double kClippedWarning = 0.01;  // share of values
+constexpr double kLowSqnr = 10;           // dB: the error has a third of the signal's amplitude
+constexpr size_t kFewSamples = 16;
+
+std::string number(double v) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.4g", v);
+  return text;
+}
+std::string percent(double share) { return number(100 * share) + " %"; }
+
+std::string label(const Graph& graph, size_t n) { return node_label(graph, graph.nodes[n]); }
+
+void warn(QuantizeReport& report, std::string message, std::string advice) {
+  report.warnings.push_back({std::move(message), std::move(advice)});
+}
+
+bool has_preprocessing(const ModelIr& model, const std::string& name) {
+  return std::any_of(model.inputs.begin(), model.inputs.end(), [&](const auto& info) {
+    return info.name == name && info.preprocessing && (!info.preprocessing->mean.empty() || !info.preprocessing->std.empty());
+  });
+}
+
+/// Pixels nobody normalized, values normalized twice, blank data.
+void warn_about_input(const ModelIr& model, const Tensor& tensor, const calibration::RangeStats& stats, QuantizeReport& report) {
+  const ValueRange range = stats.range();
+  const std::string what = "input '" + tensor.name + "' holds values from " + number(double(range.min)) + " to " + number(double(range.max));
+  const bool is_image = tensor.ranked && tensor.shape.size() == 4;
+  const float largest = std::max(std::abs(range.min), std::abs(range.max));
+  if (stats.finite > 1 && range.min == range.max) {
+    warn(report, what + ": every sample is blank", "check the calibration folder");
+  } else if (is_image && range.min >= 0 && largest > 64 && !has_preprocessing(model, tensor.name)) {
+    warn(report, what + ": raw pixels", "fine for a model trained on raw pixels; otherwise give --preprocess or --mean and --std");
+  } else if (is_image && largest < 0.05f) {
+    warn(report, what + ": small for an image, as if it had been scaled twice", "check --mean and --std, which are in pixel units 0…255");
+  }
+}
+
+void warn_about_clipping(const ReportInput& input, QuantizeReport& report) {
+  for (size_t g = 0; g < input.ranges.size(); ++g) {
+    const double share = input.ranges[g].clipped_share.value_or(0);
+    if (share <= kClippedWarning) continue;
+    const std::string& name = input.graph.tensor(input.groups.groups()[g].calibrated).name;
+    warn(report, percent(share) + " of the values of '" + name + "' lie outside its threshold", "try --method percentile or --method minmax");
+  }
+}
+
+}  // namespace
+
+void describe_nodes(const ReportInput& input, QuantizeReport& report) {
+  for (size_t n = 0; n < input.graph.nodes.size(); ++n) {
+    const Node& node = input.graph.nodes[n];
+    const NodePlan& plan = input.plan[n];
+    QuantizeReport::Node row;
+    row.name = node.name;
+    row.op = op_name(node.op);
+    row.output = node.output(0) == kNoTensor ? "" : input.graph.tensor(node.outputs[0]).name;
+    row.reason = plan.reason;
+    row.precision = plan.precision == Precision::kInt8 ? "int8" : plan.precision == Precision::kFloat ? "float" : "-";
+    const int group = input.ranges.empty() ? -1 : input.groups.of(node.output(0));
+    if (group >= 0) {
+      const GroupRange& range = input.ranges[size_t(group)];
+      row.range_min = double(range.threshold.min), row.range_max = double(range.threshold.max);
+      row.clipped_share = range.clipped_share;
+    }
+    if (plan.precision != Precision::kNotFloat) {
+      const bool int8 = plan.precision == Precision::kInt8;
+      ++(int8 ? report.int8_nodes : report.float_nodes);
+      auto& counts = report.by_op[row.op];
+      ++(int8 ? counts.first : counts.second);
+    }
+    report.nodes.push_back(std::move(row));
+  }
+}
+
+void warn_about_data(const ModelIr& model, const Calibration& calibration, const ReportInput& input, QuantizeReport& report) {
+  if (calibration.ranges.used < kFewSamples) {
+    warn(report, "only " + std::to_string(calibration.ranges.used) + " calibration samples", "use some hundred typical ones");
+  }
+  for (size_t t = 0; t < calibration.taps.size(); ++t) {
+    const calibration::RangeStats& stats = calibration.ranges.stats[t];
+    const Tensor& tensor = input.graph.tensor(calibration.taps[t]);
+    if (stats.nan + stats.inf > 0) {
+      warn(report, "'" + tensor.name + "' holds " + std::to_string(stats.nan) + " NaN and " + std::to_string(stats.inf) +
+                       " infinite values, first in sample " + stats.first_bad_sample,
+           "they were left out; check the sample and the model");
+    }
+  }
+  for (TensorId id : input.graph.inputs) {
+    const int tap = calibration.tap_of(id);
+    if (tap >= 0) warn_about_input(model, input.graph.tensor(id), calibration.ranges.stats[size_t(tap)], report);
+  }
+  warn_about_clipping(input, report);
+}
+
+void warn_about_weights(const ReportInput& input, const std::vector<NodeNotes>& notes, QuantizeReport& report) {
+  for (size_t n = 0; n < notes.size(); ++n) {
+    report.nodes[n].float_output = notes[n].float_output;
+    if (notes[n].zero_channels > 0) {
+      warn(report, label(input.graph, n) + ": " + std::to_string(notes[n].zero_channels) + " dead output channels (all weights zero)",
+           "they cost time and give a constant; prune them before export");
+    }
+    if (!notes[n].raised_channels.empty()) {
+      warn(report, label(input.graph, n) + ": weight scales of " + std::to_string(notes[n].raised_channels.size()) +
+                       " channels were raised so that int32 accumulators and multipliers stay in range",
+           "their bias dwarfs their weights; if accuracy suffers keep the node in float with --skip");
+    }
+  }
+}
+
+void add_comparison(const Comparison& comparison, const std::vector<size_t>& node_of_pair, QuantizeReport& report) {
+  report.samples_compared = comparison.samples;
+  report.output_sqnr_db = comparison.output_sqnr_db;
+  report.top1_agreement = comparison.top1_agreement;
+  report.int8_mac_share = comparison.int8_mac_share;
+  size_t low = 0, worst = 0;
+  for (size_t p = 0; p < node_of_pair.size(); ++p) {
+    QuantizeReport::Node& row = report.nodes[node_of_pair[p]];
+    row.sqnr_db = comparison.sqnr_db[p];
+    if (!row.sqnr_db || *row.sqnr_db >= kLowSqnr) continue;
+    if (low++ == 0 || *row.sqnr_db < *report.nodes[worst].sqnr_db) worst = node_of_pair[p];
+  }
+  if (low == 0) return;
+  const QuantizeReport::Node& row = report.nodes[worst];
+  warn(report, std::to_string(low) + " operators are below " + number(kLowSqnr) + " dB against float, the worst " + row.op + " '" + row.name +
+                   "' with " + number(*row.sqnr_db) + " dB",
+       "compare accuracy with lq-eval; keep the first of them in float with --skip");
+}
+
+}  // namespace lq::quantization

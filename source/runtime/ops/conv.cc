@@ -1,0 +1,108 @@
+// Conv and the part of its preparation it shares with ConvTranspose.
+#include "kernels/registry.h"
+#include "runtime/ops/conv_depthwise.h"
+#include "runtime/ops/conv_run.h"
+#include "runtime/ops/product_quant.h"
+#include "runtime/ops/tables.h"
+
+namespace lq {
+namespace {
+
+/// int8: constants, packed weights and kernels.
+Status prepare_s8(OpPrepare& p, ConvParams& c) {
+  const Tensor &x = p.input(0), &w = p.input(1), &y = p.output(0);
+  const ConvPlan& plan = c.plan;
+  if (!w.is_constant()) return unsupported("int8 weights '" + w.name + "' must be a constant");
+  LQ_ASSIGN_OR_RETURN(c.zero_point_x, activation_zero_point(x));
+  LQ_ASSIGN_OR_RETURN(const std::vector<float> multiplier, product_multipliers(x, w, y, plan.shape.oc));
+  LQ_ASSIGN_OR_RETURN(const std::vector<int32_t> bias, product_bias(p, 2, plan.shape.oc));
+  LQ_ASSIGN_OR_RETURN(c.epilogue, product_epilogue(p, y));
+  c.float_output = y.dtype == DType::Float32;
+  c.constants.resize(size_t(plan.slots));
+  c.bias.resize(size_t(plan.slots));
+  fill_slots(plan.tiles, multiplier.data(), c.constants.data());
+  fill_slots(plan.tiles, bias.data(), c.bias.data());
+  const int8_t* source = w.data.as<int8_t>();
+  LQ_ASSIGN_OR_RETURN(c.packed, p.packs.get(p.pack_key("conv_s8"), size_t(plan.weight_total) * sizeof(int16_t), [&](void* out) {
+    pack_conv_s8(plan, c.strides, source, static_cast<int16_t*>(out));
+  }));
+  const KernelRow* row = find_kernel("conv_s8", p.isa);
+  c.conv_s8 = reinterpret_cast<ConvS8Fn>(row->fn);
+  c.widen = reinterpret_cast<WidenS8Fn>(find_kernel("widen_s8", p.isa)->fn);
+  p.set(row->name, row->isa, run_conv_s8);
+  return {};
+}
+
+Status prepare_f32(OpPrepare& p, ConvParams& c) {
+  const ConvPlan& plan = c.plan;
+  c.clamp = float_clamp(p.node);
+  const size_t bytes = size_t(plan.weight_total) * sizeof(float);
+  if (p.input(1).is_constant()) {
+    const float* source = p.input(1).data.as<float>();
+    LQ_ASSIGN_OR_RETURN(c.packed, p.packs.get(p.pack_key("conv_f32"), bytes, [&](void* out) {
+      pack_conv_f32(plan, c.strides, source, static_cast<float*>(out));
+    }));
+  } else {
+    c.packed_bytes = align_up(bytes);
+  }
+  c.constants.resize(size_t(plan.slots));
+  c.bias_at_run = p.has_input(2) && !p.input(2).is_constant();
+  if (c.bias_at_run) c.start_bytes = align_up(c.constants.size() * sizeof(float));
+  fill_slots(plan.tiles, p.has_input(2) && !c.bias_at_run ? p.input(2).data.as<float>() : nullptr, c.constants.data());
+  const KernelRow* row = find_kernel("conv_f32", p.isa);
+  c.conv_f32 = reinterpret_cast<ConvF32Fn>(row->fn);
+  p.set(row->name, row->isa, run_conv_f32);
+  return {};
+}
+
+Status prepare_conv(OpPrepare& p) {
+  LQ_ASSIGN_OR_RETURN(const ConvShape shape, conv_shape(p, false));
+  LQ_ASSIGN_OR_RETURN(const bool integer, check_conv(p, shape));
+  p.step.integer = integer;
+  p.step.macs = shape.batch * shape.oc * shape.oh * shape.ow * shape.icg * shape.kh * shape.kw;
+  if (is_depthwise(shape)) return prepare_depthwise(p, shape, integer);
+  return prepare_conv_panels(p, shape, conv_phases(shape), false, integer);
+}
+
+constexpr OpRow kRows[] = {{Op::Conv, prepare_conv}, {Op::ConvTranspose, prepare_conv_transpose}};
+
+}  // namespace
+
+Result<bool> check_conv(const OpPrepare& p, const ConvShape& s) {
+  LQ_ASSIGN_OR_RETURN(const bool integer, is_integer_product(p.input(0), p.input(1), p.output(0)));
+  if (!p.has_input(2)) return integer;
+  const Tensor& bias = p.input(2);
+  const bool fits = bias.dtype == (integer ? DType::Int32 : DType::Float32) && element_count(bias.shape) == s.oc;
+  if (!fits) {
+    return invalid_argument("bias '" + bias.name + "' is " + dtype_name(bias.dtype) + " " + shape_string(bias.shape) + ", expected " +
+                            (integer ? "int32" : "float32") + " of " + std::to_string(s.oc) + " values");
+  }
+  return integer;
+}
+
+Status prepare_conv_panels(OpPrepare& p, const ConvShape& shape, std::vector<ConvPhase> phases, bool transposed, bool integer) {
+  ConvParams& c = p.make_params<ConvParams>();
+  c.plan.shape = shape;
+  c.plan.integer = integer;
+  c.plan.phases = std::move(phases);
+  c.strides = conv_weight_strides(shape, transposed);
+  plan_tiles(c.plan);
+  const int64_t element = integer ? sizeof(int16_t) : sizeof(float);
+  size_t results = 0;
+  for (ConvPhase& phase : c.plan.phases) {
+    const StripOptions options{c.plan.strip_blocks * kBlock * element, kBlock, !integer && !c.plan.gather,
+                               shape.batch * int64_t(c.plan.tiles.size()), p.threads};
+    LQ_RETURN_IF_ERROR(plan_strip(phase, shape, options));
+    const ConvStrip& strip = phase.strip;
+    if (!strip.direct) c.strip_bytes = std::max(c.strip_bytes, align_up(size_t(strip.height * strip.width * options.pixel_bytes)));
+    if (c.plan.scatter) results = std::max(results, align_up(size_t(strip.rows * phase.cols) * 16 * sizeof(float)));
+  }
+  c.worker_bytes = c.strip_bytes + results;
+  LQ_RETURN_IF_ERROR(integer ? prepare_s8(p, c) : prepare_f32(p, c));
+  p.step.scratch_bytes = c.packed_bytes + c.start_bytes + c.worker_bytes * size_t(p.threads);
+  return {};
+}
+
+const OpRowTable kConvRows = {kRows, 2};
+
+}  // namespace lq

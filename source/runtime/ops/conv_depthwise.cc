@@ -1,0 +1,232 @@
+#include "runtime/ops/conv_depthwise.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/registry.h"
+#include "runtime/ops/conv_pack.h"
+#include "runtime/ops/conv_run.h"
+#include "runtime/ops/product_quant.h"
+
+namespace lq {
+namespace {
+
+struct DepthwiseParams {
+  ConvShape shape;
+  ConvPhase phase;
+  const void* packed = nullptr;   // nullptr (float only): packed at every run
+  std::vector<float> constants;   // int8: multiplier; float: start; 8 a block
+  std::vector<int32_t> bias;      // int8
+  bool bias_at_run = false, float_output = true;
+  int32_t zero_point_x = 0;
+  Epilogue epilogue{};
+  FloatClamp clamp{};
+  DepthwiseS8Fn depthwise_s8 = nullptr;
+  DepthwiseF32Fn depthwise_f32 = nullptr;
+  WidenS8Fn widen = nullptr;
+  InterleaveS16Fn interleave = nullptr;
+  int64_t pair_shift = 0;         // int8: strip pixels between the two taps of a pair
+  std::vector<ptrdiff_t> tap;     // int8: offset of each pair
+  size_t packed_bytes = 0, start_bytes = 0, line_bytes = 0, worker_bytes = 0;
+};
+
+int64_t pairs_per_row(const ConvShape& s) { return (s.kw + 1) / 2; }
+
+/// [block][kh][pair][8][2]
+void pack_s8(const ConvShape& s, const int8_t* w, int16_t* out) {
+  for (int64_t b = 0; b < s.in_blocks(); ++b) {
+    for (int64_t kh = 0; kh < s.kh; ++kh) {
+      for (int64_t kw = 0; kw < pairs_per_row(s) * 2; kw += 2) {
+        for (int64_t i = 0; i < kBlock; ++i) {
+          const int64_t c = b * kBlock + i;
+          for (int64_t j = 0; j < 2; ++j) *out++ = c < s.ic && kw + j < s.kw ? w[(c * s.kh + kh) * s.kw + kw + j] : int16_t(0);
+        }
+      }
+    }
+  }
+}
+
+/// [block][tap][8]
+void pack_f32(const ConvShape& s, const float* w, float* out) {
+  const int64_t taps = s.kh * s.kw;
+  for (int64_t b = 0; b < s.in_blocks(); ++b) {
+    for (int64_t t = 0; t < taps; ++t) {
+      for (int64_t i = 0; i < kBlock; ++i) *out++ = b * kBlock + i < s.ic ? w[(b * kBlock + i) * taps + t] : 0.0f;
+    }
+  }
+}
+
+/// One work item: a strip of one block of one image.
+struct Item {
+  int64_t plane, block, row, rows;
+};
+Item item_at(const DepthwiseParams& d, int64_t index) {
+  const ConvStrip& strip = d.phase.strip;
+  const int64_t plane = index / strip.count, row = index % strip.count * strip.rows;
+  return {plane, plane % d.shape.in_blocks(), row, std::min(strip.rows, d.phase.rows - row)};
+}
+int64_t item_count(const DepthwiseParams& d) { return d.shape.batch * d.shape.in_blocks() * d.phase.strip.count; }
+int64_t item_grain(const DepthwiseParams& d) { return grain_for(d.phase.strip.rows * d.phase.cols * kBlock * int64_t(d.phase.taps.size())); }
+
+template <typename T>
+PanelGeometry geometry_of(const DepthwiseParams& d, const Item& item, T* y) {
+  const ConvShape& s = d.shape;
+  PanelGeometry g{};
+  g.width = kBlock;
+  g.lanes = int32_t(std::min<int64_t>(kBlock, s.oc - item.block * kBlock));
+  g.rows = int32_t(item.rows);
+  g.cols = int32_t(s.ow);
+  g.y[0] = y + (item.plane * s.oh + item.row) * s.ow * kBlock;
+  g.y_row = s.ow * kBlock;
+  g.y_col = kBlock;
+  g.y_blocked = true;
+  return g;
+}
+
+/// A strip of int16 pixels (plain), then each pixel paired with the one `pair_shift` to its right.
+void fill_pairs(const DepthwiseParams& d, const Item& item, const int8_t* x, int16_t* plain, int16_t* pairs) {
+  const ConvStrip& strip = d.phase.strip;
+  const int64_t pixels = strip.height * strip.width;
+  fill_strip_s8(d.shape, d.phase, 1, x, item.row, d.zero_point_x, d.widen, plain);
+  // The last pixels pair with memory behind the strip: weights 0, any value will do, but it must be there.
+  std::memset(plain + pixels * kBlock, 0, size_t(d.pair_shift * kBlock) * sizeof(int16_t));
+  d.interleave({plain, ptrdiff_t(d.pair_shift * kBlock), pairs, pixels});
+}
+
+Status run_depthwise_s8(const Step& step, const RunContext& context) {
+  const DepthwiseParams& d = step.params_as<DepthwiseParams>();
+  const ConvShape& s = d.shape;
+  const ConvStrip& strip = d.phase.strip;
+  const int8_t* x = context.input<int8_t>(step, 0);
+  const auto work = [&](int64_t begin, int64_t end, int worker) {
+    uint8_t* own = context.scratch + size_t(worker) * d.worker_bytes;
+    int16_t *plain = reinterpret_cast<int16_t*>(own), *pairs = reinterpret_cast<int16_t*>(own + d.line_bytes);
+    for (int64_t i = begin; i < end; ++i) {
+      const Item item = item_at(d, i);
+      fill_pairs(d, item, x + item.plane * s.ih * s.iw * kBlock, plain, pairs);
+      DepthwiseS8Args args{d.float_output ? geometry_of(d, item, context.output<float>(step, 0))
+                                          : geometry_of(d, item, context.output<int8_t>(step, 0)),
+                           pairs, nullptr, d.epilogue};
+      args.geometry.x_row = strip.row_step * strip.width * 2 * kBlock;
+      args.geometry.x_col = strip.col_step * 2 * kBlock;
+      args.geometry.tap = d.tap.data();
+      args.geometry.taps = int32_t(d.tap.size());
+      args.w = static_cast<const int16_t*>(d.packed) + item.block * int64_t(d.tap.size()) * 2 * kBlock;
+      args.epilogue.bias = d.bias.data() + item.block * kBlock;
+      args.epilogue.multiplier = d.constants.data() + item.block * kBlock;
+      d.depthwise_s8(args);
+    }
+  };
+  context.pool->parallel_for(item_count(d), item_grain(d), work);
+  return {};
+}
+
+Status run_depthwise_f32(const Step& step, const RunContext& context) {
+  const DepthwiseParams& d = step.params_as<DepthwiseParams>();
+  const ConvShape& s = d.shape;
+  const ConvStrip& strip = d.phase.strip;
+  const float* x = context.input<float>(step, 0);
+  const float *weights = static_cast<const float*>(d.packed), *start = d.constants.data();
+  if (weights == nullptr) {
+    float* packed = reinterpret_cast<float*>(context.scratch);
+    pack_f32(s, context.input<float>(step, 1), packed);
+    weights = packed;
+  }
+  if (d.bias_at_run) {
+    float* values = reinterpret_cast<float*>(context.scratch + d.packed_bytes);
+    for (int64_t c = 0; c < s.out_blocks() * kBlock; ++c) values[c] = c < s.oc ? context.input<float>(step, 2)[c] : 0.0f;
+    start = values;
+  }
+  const auto work = [&](int64_t begin, int64_t end, int worker) {
+    float* own = reinterpret_cast<float*>(context.scratch + d.packed_bytes + d.start_bytes + size_t(worker) * d.worker_bytes);
+    for (int64_t i = begin; i < end; ++i) {
+      const Item item = item_at(d, i);
+      const float* plane = x + item.plane * s.ih * s.iw * kBlock;
+      DepthwiseF32Args args{geometry_of(d, item, context.output<float>(step, 0)), nullptr, nullptr, start + item.block * kBlock, d.clamp};
+      if (strip.direct) {
+        args.x = plane + ((item.row * d.phase.row_mult + strip.first_row) * s.iw + strip.first_col) * kBlock;
+      } else {
+        fill_strip_f32(s, d.phase, 0, kBlock, plane, item.row, own);
+        args.x = own;
+      }
+      args.geometry.x_row = strip.row_step * strip.width * kBlock;
+      args.geometry.x_col = strip.col_step * kBlock;
+      args.geometry.tap = strip.tap.data();
+      args.geometry.taps = int32_t(strip.tap.size());
+      args.w = weights + item.block * int64_t(strip.tap.size()) * kBlock;
+      d.depthwise_f32(args);
+    }
+  };
+  context.pool->parallel_for(item_count(d), item_grain(d), work);
+  return {};
+}
+
+Status prepare_s8(OpPrepare& p, DepthwiseParams& d) {
+  const ConvShape& s = d.shape;
+  const Tensor &x = p.input(0), &w = p.input(1), &y = p.output(0);
+  LQ_ASSIGN_OR_RETURN(d.zero_point_x, activation_zero_point(x));
+  LQ_ASSIGN_OR_RETURN(d.constants, product_multipliers(x, w, y, s.oc));
+  LQ_ASSIGN_OR_RETURN(d.bias, product_bias(p, 2, s.oc));
+  LQ_ASSIGN_OR_RETURN(d.epilogue, product_epilogue(p, y));
+  if (!w.is_constant()) return unsupported("int8 weights '" + w.name + "' must be a constant");
+  d.constants.resize(size_t(s.out_blocks() * kBlock), 0.0f);
+  d.bias.resize(size_t(s.out_blocks() * kBlock), 0);
+  d.float_output = y.dtype == DType::Float32;
+  d.pair_shift = s.kw > 1 ? s.dw : 0;
+  const ConvStrip& strip = d.phase.strip;
+  for (int64_t kh = 0; kh < s.kh; ++kh) {
+    for (int64_t kw = 0; kw < s.kw; kw += 2) d.tap.push_back((kh * s.dh * strip.width + kw * s.dw) * 2 * kBlock);
+  }
+  const size_t pixels = size_t(strip.height * strip.width);
+  d.line_bytes = align_up((pixels + size_t(d.pair_shift)) * kBlock * sizeof(int16_t));
+  d.worker_bytes = d.line_bytes + align_up(pixels * 2 * kBlock * sizeof(int16_t));
+  const size_t bytes = size_t(s.in_blocks() * s.kh * pairs_per_row(s)) * 2 * kBlock * sizeof(int16_t);
+  const int8_t* source = w.data.as<int8_t>();
+  LQ_ASSIGN_OR_RETURN(d.packed, p.packs.get(p.pack_key("depthwise_s8"), bytes,
+                                            [&](void* out) { pack_s8(s, source, static_cast<int16_t*>(out)); }));
+  const KernelRow* row = find_kernel("depthwise_s8", p.isa);
+  d.depthwise_s8 = reinterpret_cast<DepthwiseS8Fn>(row->fn);
+  d.widen = reinterpret_cast<WidenS8Fn>(find_kernel("widen_s8", p.isa)->fn);
+  d.interleave = reinterpret_cast<InterleaveS16Fn>(find_kernel("interleave_s16", p.isa)->fn);
+  p.set(row->name, row->isa, run_depthwise_s8);
+  return {};
+}
+
+Status prepare_f32(OpPrepare& p, DepthwiseParams& d) {
+  const ConvShape& s = d.shape;
+  d.clamp = float_clamp(p.node);
+  const size_t bytes = size_t(s.in_blocks() * s.kh * s.kw) * kBlock * sizeof(float);
+  if (p.input(1).is_constant()) {
+    const float* source = p.input(1).data.as<float>();
+    LQ_ASSIGN_OR_RETURN(d.packed, p.packs.get(p.pack_key("depthwise_f32"), bytes,
+                                              [&](void* out) { pack_f32(s, source, static_cast<float*>(out)); }));
+  } else {
+    d.packed_bytes = align_up(bytes);
+  }
+  d.constants.assign(size_t(s.out_blocks() * kBlock), 0.0f);
+  d.bias_at_run = p.has_input(2) && !p.input(2).is_constant();
+  if (d.bias_at_run) d.start_bytes = align_up(d.constants.size() * sizeof(float));
+  if (p.has_input(2) && !d.bias_at_run) std::copy_n(p.input(2).data.as<float>(), s.oc, d.constants.begin());
+  const ConvStrip& strip = d.phase.strip;
+  d.worker_bytes = strip.direct ? 0 : align_up(size_t(strip.height * strip.width * kBlock) * sizeof(float));
+  const KernelRow* row = find_kernel("depthwise_f32", p.isa);
+  d.depthwise_f32 = reinterpret_cast<DepthwiseF32Fn>(row->fn);
+  p.set(row->name, row->isa, run_depthwise_f32);
+  return {};
+}
+
+}  // namespace
+
+Status prepare_depthwise(OpPrepare& p, const ConvShape& shape, bool integer) {
+  DepthwiseParams& d = p.make_params<DepthwiseParams>();
+  d.shape = shape;
+  d.phase = std::move(conv_phases(shape)[0]);
+  // int8: 16 bytes of plain and 32 of paired int16 a pixel.
+  const int64_t pixel_bytes = integer ? 48 : kBlock * int64_t(sizeof(float));
+  LQ_RETURN_IF_ERROR(plan_strip(d.phase, shape, {pixel_bytes, kBlock, !integer, shape.batch * shape.in_blocks(), p.threads}));
+  LQ_RETURN_IF_ERROR(integer ? prepare_s8(p, d) : prepare_f32(p, d));
+  p.step.scratch_bytes = d.packed_bytes + d.start_bytes + d.worker_bytes * size_t(p.threads);
+  return {};
+}
+
+}  // namespace lq

@@ -1,0 +1,195 @@
+#include "runtime/ops/conv_run.h"
+
+#include <algorithm>
+
+namespace lq {
+namespace {
+
+/// One work item: a strip of one image and one tile of channels. Tiles run fastest, so a strip is filled once a worker.
+struct Item {
+  const ConvTile& tile;
+  int64_t image, row, rows;
+  int64_t strip_key;
+};
+
+Item item_at(const ConvPlan& plan, const ConvPhase& phase, int64_t index) {
+  const int64_t tiles = int64_t(plan.tiles.size()), key = index / tiles;
+  const int64_t row = key % phase.strip.count * phase.strip.rows;
+  return {plan.tiles[size_t(index % tiles)], key / phase.strip.count, row, std::min(phase.strip.rows, phase.rows - row), key};
+}
+
+int64_t phase_grain(const ConvPlan& plan, const ConvPhase& phase) {
+  return grain_for(phase.strip.rows * phase.cols * plan.panel_total / int64_t(plan.tiles.size()) * int64_t(phase.taps.size()));
+}
+
+/// Everything but y, and but x's steps in direct mode.
+PanelGeometry panel_geometry(const ConvPhase& phase, const Item& item) {
+  const ConvStrip& strip = phase.strip;
+  PanelGeometry g{};
+  g.x_block = strip.height * strip.width * kBlock;
+  g.x_row = strip.row_step * strip.width * kBlock;
+  g.x_col = strip.col_step * kBlock;
+  g.tap = strip.tap.data();
+  g.taps = int32_t(phase.taps.size());
+  g.blocks = item.tile.blocks;
+  g.tail = item.tile.tail;
+  g.width = item.tile.width;
+  g.lanes = item.tile.lanes;
+  g.rows = int32_t(item.rows);
+  g.cols = int32_t(phase.cols);
+  g.y_blocked = true;
+  return g;
+}
+
+/// Points y at the item's first output; the tensor's elements are of type T.
+template <typename T>
+void set_output(PanelGeometry& g, const ConvShape& s, const ConvPhase& phase, const Item& item, T* y) {
+  const int64_t plane = s.oh * s.ow * kBlock;
+  const int64_t row = phase.row0 + item.row * phase.row_step;
+  T* first = y + (item.image * s.out_blocks() + item.tile.channel / kBlock) * plane + (row * s.ow + phase.col0) * kBlock;
+  g.y[0] = first;
+  g.y[1] = item.tile.width == 16 ? first + plane : nullptr;
+  g.y_row = phase.row_step * s.ow * kBlock;
+  g.y_col = phase.col_step * kBlock;
+}
+
+/// Results of a tile whose channels don't begin at a block: [pixel][16] floats to their places; the tile with the last
+/// channel also clears the lanes behind it.
+void scatter(const ConvShape& s, const ConvPhase& phase, const Item& item, const float* results, float* y) {
+  const int64_t plane = s.oh * s.ow * kBlock, first = item.tile.channel;
+  const bool is_last = first + item.tile.lanes == s.oc;
+  const int64_t end = is_last ? s.out_blocks() * kBlock : first + item.tile.lanes;
+  for (int64_t c = first; c < end; ++c) {
+    float* channel = y + (item.image * s.out_blocks() + c / kBlock) * plane + c % kBlock;
+    for (int64_t r = 0; r < item.rows; ++r) {
+      const int64_t row = phase.row0 + (item.row + r) * phase.row_step;
+      for (int64_t i = 0; i < phase.cols; ++i) {
+        const bool real = c < first + item.tile.lanes;
+        channel[(row * s.ow + phase.col0 + i * phase.col_step) * kBlock] = real ? results[(r * phase.cols + i) * 16 + c - first] : 0.0f;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+int64_t grain_for(int64_t macs_per_item) {
+  constexpr int64_t kMacsPerWake = 64 << 10;  // a few microseconds
+  return std::max<int64_t>(1, kMacsPerWake / std::max<int64_t>(1, macs_per_item));
+}
+
+Status run_conv_s8(const Step& step, const RunContext& context) {
+  const ConvParams& params = step.params_as<ConvParams>();
+  const ConvPlan& plan = params.plan;
+  const ConvShape& s = plan.shape;
+  const int8_t* x = context.input<int8_t>(step, 0);
+  for (const ConvPhase& phase : plan.phases) {
+    if (phase.rows <= 0 || phase.cols <= 0) continue;
+    const int64_t items = s.batch * phase.strip.count * int64_t(plan.tiles.size());
+    const auto work = [&](int64_t begin, int64_t end, int worker) {
+      int16_t* strip = reinterpret_cast<int16_t*>(context.scratch + size_t(worker) * params.worker_bytes);
+      int64_t filled = -1;
+      for (int64_t i = begin; i < end; ++i) {
+        const Item item = item_at(plan, phase, i);
+        if (filled != item.strip_key && !phase.taps.empty()) {
+          fill_strip_s8(s, phase, s.in_blocks(), x + item.image * s.in_blocks() * s.ih * s.iw * kBlock, item.row,
+                        params.zero_point_x, params.widen, strip);
+          filled = item.strip_key;
+        }
+        ConvS8Args args{panel_geometry(phase, item), strip, nullptr, params.epilogue};
+        args.x += item.tile.in_begin / kBlock * args.geometry.x_block;
+        args.w = static_cast<const int16_t*>(params.packed) + phase.weights + item.tile.panel * int64_t(phase.taps.size());
+        args.epilogue.bias = params.bias.data() + item.tile.slot;
+        args.epilogue.multiplier = params.constants.data() + item.tile.slot;
+        if (params.float_output) {
+          set_output(args.geometry, s, phase, item, context.output<float>(step, 0));
+        } else {
+          set_output(args.geometry, s, phase, item, context.output<int8_t>(step, 0));
+        }
+        params.conv_s8(args);
+      }
+    };
+    context.pool->parallel_for(items, phase_grain(plan, phase), work);
+  }
+  return {};
+}
+
+namespace {
+
+/// Weights and start values of this run: packed now if they are no constants.
+struct RunConstants {
+  const float *weights, *start;
+};
+
+RunConstants constants_of_run(const ConvParams& params, const Step& step, const RunContext& context) {
+  RunConstants c{static_cast<const float*>(params.packed), params.constants.data()};
+  if (params.packed == nullptr) {
+    float* packed = reinterpret_cast<float*>(context.scratch);
+    pack_conv_f32(params.plan, params.strides, context.input<float>(step, 1), packed);
+    c.weights = packed;
+  }
+  if (params.bias_at_run) {
+    float* start = reinterpret_cast<float*>(context.scratch + params.packed_bytes);
+    fill_slots(params.plan.tiles, context.input<float>(step, 2), start);
+    c.start = start;
+  }
+  return c;
+}
+
+/// x of an item: the worker's strip (filled when the item needs another one than before), or the tensor itself.
+void set_input(ConvF32Args& args, const ConvPlan& plan, const ConvPhase& phase, const Item& item, const float* x, float* strip,
+               int64_t& filled) {
+  const ConvShape& s = plan.shape;
+  const int64_t channel = item.tile.group * s.icg, plane = s.ih * s.iw * kBlock;
+  const float* image = x + item.image * s.in_blocks() * plane;
+  if (phase.strip.direct) {
+    args.geometry.x_block = plane;
+    const int64_t row = item.row * phase.row_mult + phase.strip.first_row;
+    args.x = image + channel / kBlock * plane + (row * s.iw + phase.strip.first_col) * kBlock;
+    return;
+  }
+  const int64_t key = item.strip_key * s.groups + item.tile.group;
+  if (filled != key) fill_strip_f32(s, phase, channel, s.icg, image, item.row, strip);
+  filled = key;
+  args.x = strip;
+}
+
+}  // namespace
+
+Status run_conv_f32(const Step& step, const RunContext& context) {
+  const ConvParams& params = step.params_as<ConvParams>();
+  const ConvPlan& plan = params.plan;
+  const ConvShape& s = plan.shape;
+  const float* x = context.input<float>(step, 0);
+  float* y = context.output<float>(step, 0);
+  const RunConstants constants = constants_of_run(params, step, context);
+  for (const ConvPhase& phase : plan.phases) {
+    if (phase.rows <= 0 || phase.cols <= 0) continue;
+    const int64_t items = s.batch * phase.strip.count * int64_t(plan.tiles.size());
+    const auto work = [&](int64_t begin, int64_t end, int worker) {
+      uint8_t* own = context.scratch + params.packed_bytes + params.start_bytes + size_t(worker) * params.worker_bytes;
+      float* results = reinterpret_cast<float*>(own + params.strip_bytes);
+      int64_t filled = -1;
+      for (int64_t i = begin; i < end; ++i) {
+        const Item item = item_at(plan, phase, i);
+        ConvF32Args args{panel_geometry(phase, item), nullptr, nullptr, constants.start + item.tile.slot, 0, 0, params.clamp};
+        set_input(args, plan, phase, item, x, reinterpret_cast<float*>(own), filled);
+        args.w = constants.weights + phase.weights + item.tile.panel * int64_t(phase.taps.size());
+        if (plan.scatter) {
+          PanelGeometry& g = args.geometry;
+          g.y[0] = results, g.y[1] = results + kBlock;
+          g.y_row = phase.cols * 16, g.y_col = 16;
+          params.conv_f32(args);
+          scatter(s, phase, item, results, y);
+        } else {
+          set_output(args.geometry, s, phase, item, y);
+          params.conv_f32(args);
+        }
+      }
+    };
+    context.pool->parallel_for(items, phase_grain(plan, phase), work);
+  }
+  return {};
+}
+
+}  // namespace lq

@@ -1,0 +1,163 @@
+// Concat, Split, Slice, Transpose, Expand, Tile, DepthToSpace, SpaceToDepth: strided copies over static shapes.
+#include "runtime/ops/data_copy.h"
+
+namespace lq {
+namespace {
+
+Status require_linear(const OpPrepare& p) {
+  for (TensorId id : p.node.inputs) {
+    if (id != kNoTensor && p.graph.tensor(id).blocked_axis != -1) return internal_error("blocked input of a linear operator");
+  }
+  for (TensorId id : p.node.outputs) {
+    if (id != kNoTensor && p.graph.tensor(id).blocked_axis != -1) return internal_error("blocked output of a linear operator");
+  }
+  return {};
+}
+
+// A reshape of x to `split`, a permutation of its axes, a reshape to y: one copy.
+Status copy_permuted(OpPrepare& p, const Shape& split, const std::vector<size_t>& perm, const char* name) {
+  LQ_RETURN_IF_ERROR(require_linear(p));
+  const std::vector<int64_t> own = row_major_strides(split);
+  Shape dims(perm.size());
+  std::vector<int64_t> from(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i) {
+    dims[i] = split[perm[i]];
+    from[i] = own[perm[i]];
+  }
+  CopyParams& params = p.make_params<CopyParams>();
+  LQ_RETURN_IF_ERROR(add_copy(params, {}, dims, row_major_strides(dims), from));
+  return finish_copy(p, params, name);
+}
+
+}  // namespace
+
+Status prepare_concat(OpPrepare& p) {
+  const Tensor& y = p.output(0);
+  CopyParams& params = p.make_params<CopyParams>();
+  const size_t axis = front_axis(attrs_as<schema::AxisAttrsT>(p.node).axis, y.shape.size());
+  const std::vector<int64_t> to = row_major_strides(y.shape);
+  LQ_RETURN_IF_ERROR(require_linear(p));
+  int64_t at = 0;
+  for (size_t i = 0; i < p.node.inputs.size(); ++i) {
+    if (!p.has_input(i)) return invalid_argument("an input of Concat is absent");
+    const Shape& shape = p.input(i).shape;
+    if (shape.size() != y.shape.size()) return invalid_argument("inputs of Concat differ in rank");
+    CopyPart part;
+    part.input = i;
+    part.to_base = at * to[axis];
+    at += shape[axis];
+    LQ_RETURN_IF_ERROR(add_copy(params, part, shape, to, row_major_strides(shape)));
+  }
+  if (at != y.shape[axis]) return internal_error("Concat's output does not hold its inputs");
+  return finish_copy(p, params, "concat");
+}
+
+Status prepare_split(OpPrepare& p) {
+  const Tensor& x = p.input(0);
+  LQ_RETURN_IF_ERROR(require_linear(p));
+  CopyParams& params = p.make_params<CopyParams>();
+  const size_t axis = front_axis(attrs_as<schema::AxisAttrsT>(p.node).axis, x.shape.size());
+  const std::vector<int64_t> from = row_major_strides(x.shape);
+  const std::optional<std::vector<int64_t>> sizes = constant_ints(p.graph, p.node.input(1));
+  const size_t count = p.node.outputs.size();
+  if (sizes && sizes->size() != count) return invalid_argument("Split has one size for each output");
+  // Without sizes: equal pieces, the last one smaller when it does not divide.
+  const int64_t even = (x.shape[axis] + int64_t(count) - 1) / int64_t(count);
+  int64_t at = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t size = sizes ? (*sizes)[i] : std::min(even, x.shape[axis] - at);
+    if (size < 0 || at + size > x.shape[axis]) return invalid_argument("Split's sizes exceed the axis");
+    if (p.has_output(i)) {
+      const Shape& shape = p.output(i).shape;
+      if (shape.size() != x.shape.size() || shape[axis] != size) return internal_error("Split's output shape is inconsistent");
+      CopyPart part;
+      part.output = i;
+      part.from_base = at * from[axis];
+      LQ_RETURN_IF_ERROR(add_copy(params, part, shape, row_major_strides(shape), from));
+    }
+    at += size;
+  }
+  return finish_copy(p, params, "split");
+}
+
+Status prepare_slice(OpPrepare& p) {
+  const Tensor& x = p.input(0);
+  const Tensor& y = p.output(0);
+  LQ_RETURN_IF_ERROR(require_linear(p));
+  const auto starts = constant_ints(p.graph, p.node.input(1)), ends = constant_ints(p.graph, p.node.input(2));
+  const auto axes = constant_ints(p.graph, p.node.input(3)), steps = constant_ints(p.graph, p.node.input(4));
+  if (!starts || !ends) return invalid_argument("starts and ends of Slice must be known when the session is planned");
+  const size_t count = starts->size(), rank = x.shape.size();
+  if (ends->size() != count || (axes && axes->size() != count) || (steps && steps->size() != count) || count > rank) {
+    return invalid_argument("starts, ends, axes and steps of Slice differ in length");
+  }
+  std::vector<int64_t> from = row_major_strides(x.shape);
+  CopyPart part;
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t named = axes ? (*axes)[i] : int64_t(i);
+    if (named < -int64_t(rank) || named >= int64_t(rank)) return invalid_argument("axis of Slice out of range");
+    const size_t axis = front_axis(named, rank);
+    const int64_t size = x.shape[axis], step = steps ? (*steps)[i] : 1;
+    if (step == 0) return invalid_argument("a step of Slice is 0");
+    int64_t start = (*starts)[i] < 0 ? (*starts)[i] + size : (*starts)[i];
+    start = step > 0 ? std::clamp<int64_t>(start, 0, size) : std::clamp<int64_t>(start, 0, std::max<int64_t>(size - 1, 0));
+    const int64_t n = y.shape[axis];
+    // |step| > size takes one element only, and step·(n − 1) cannot overflow below.
+    if (n > size) return internal_error("Slice's output is larger than its input");
+    const int64_t last = n > 1 ? start + (n - 1) * step : start;
+    if (n > 0 && (start >= size || last < 0 || last >= size)) return internal_error("Slice's output shape is inconsistent");
+    part.from_base += n > 0 ? start * from[axis] : 0;
+    from[axis] *= n > 1 ? step : 1;
+  }
+  CopyParams& params = p.make_params<CopyParams>();
+  LQ_RETURN_IF_ERROR(add_copy(params, part, y.shape, row_major_strides(y.shape), from));
+  return finish_copy(p, params, "slice");
+}
+
+Status prepare_transpose(OpPrepare& p) {
+  const Shape& shape = p.input(0).shape;
+  const auto& attr = attrs_as<schema::TransposeAttrsT>(p.node).perm;
+  std::vector<size_t> perm(shape.size());
+  for (size_t i = 0; i < perm.size(); ++i) perm[i] = attr.empty() ? perm.size() - 1 - i : size_t(attr[i]);
+  return copy_permuted(p, shape, perm, "transpose");
+}
+
+Status prepare_expand(OpPrepare& p) {
+  const Tensor& y = p.output(0);
+  LQ_RETURN_IF_ERROR(require_linear(p));
+  CopyParams& params = p.make_params<CopyParams>();
+  LQ_RETURN_IF_ERROR(add_copy(params, {}, y.shape, row_major_strides(y.shape), broadcast_strides(p.input(0).shape, y.shape)));
+  return finish_copy(p, params, "expand");
+}
+
+Status prepare_tile(OpPrepare& p) {
+  const Shape& x = p.input(0).shape;
+  const Shape& y = p.output(0).shape;
+  LQ_RETURN_IF_ERROR(require_linear(p));
+  const std::vector<int64_t> own = row_major_strides(x);
+  Shape dims;  // [repeats0, d0, repeats1, d1, …]
+  std::vector<int64_t> from;
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (x[i] != 0 && y[i] % x[i] != 0) return internal_error("Tile's output shape is inconsistent");
+    dims.insert(dims.end(), {x[i] == 0 ? 0 : y[i] / x[i], x[i]});
+    from.insert(from.end(), {0, own[i]});
+  }
+  CopyParams& params = p.make_params<CopyParams>();
+  LQ_RETURN_IF_ERROR(add_copy(params, {}, dims, row_major_strides(dims), from));
+  return finish_copy(p, params, "tile");
+}
+
+Status prepare_depth_space(OpPrepare& p) {
+  const Shape& x = p.input(0).shape;
+  const auto& attrs = attrs_as<schema::BlockAttrsT>(p.node);
+  const int64_t b = attrs.block_size;
+  if (p.node.op == Op::SpaceToDepth) {
+    const Shape split = {x[0], x[1], x[2] / b, b, x[3] / b, b};
+    return copy_permuted(p, split, {0, 3, 5, 1, 2, 4}, "space_to_depth");
+  }
+  const int64_t channels = x[1] / (b * b);
+  if (attrs.crd) return copy_permuted(p, {x[0], channels, b, b, x[2], x[3]}, {0, 1, 4, 2, 5, 3}, "depth_to_space");
+  return copy_permuted(p, {x[0], b, b, channels, x[2], x[3]}, {0, 3, 4, 1, 5, 2}, "depth_to_space");
+}
+
+}  // namespace lq

@@ -1,0 +1,271 @@
+// One input, elementwise. Simple arithmetic is single IEEE operations in the tensor's type; everything transcendental is
+// T(f(double(x))) with f from numerics/elementary.h. Works on the whole storage of either layout.
+#include <cmath>
+#include <limits>
+
+#include "numerics/elementary.h"
+#include "runtime/ops/broadcast.h"
+#include "runtime/ops/elementwise.h"
+#include "runtime/ops/elementwise_s8.h"
+
+namespace lq {
+namespace {
+
+struct UnaryParams;
+using RealFunction = double (*)(double x, const UnaryParams& params);
+
+struct UnaryParams : NamedParams {
+  int64_t count = 0;                         // elements of the storage
+  int64_t batch = 0, channels = 0, spatial = 0;  // of a blocked tensor, else 0
+  float alpha = 0, beta = 0, gamma = 0;
+  bool tanh_approximation = false;
+  RealFunction function = nullptr;
+};
+
+Status fill_params(OpPrepare& p, UnaryParams& params) {
+  const Tensor& x = p.input(0);
+  const Tensor& y = p.output(0);
+  if (x.blocked_axis != y.blocked_axis) return internal_error("input and output differ in layout");
+  params.count = storage_elements(x);
+  if (y.blocked_axis == 1) {
+    params.batch = y.shape[0];
+    params.channels = y.shape[1];
+    params.spatial = dims_product(y.shape, 2, y.shape.size());
+  }
+  const auto& attrs = attrs_as<schema::ActivationAttrsT>(p.node);
+  params.alpha = attrs.alpha;
+  params.beta = attrs.beta;
+  params.gamma = attrs.gamma;
+  params.tanh_approximation = attrs_as<schema::GeluAttrsT>(p.node).tanh_approximation;
+  return {};
+}
+
+void finish_unary(const UnaryParams& params, void* y, size_t element_size) {
+  if (params.channels % kBlock != 0) {
+    clear_padding_lanes(y, element_size, params.batch, params.channels, params.spatial);
+  }
+}
+
+template <typename T>
+Status run_function(const Step& step, const RunContext& context) {
+  const auto& params = step.params_as<UnaryParams>();
+  const T* x = context.input<T>(step, 0);
+  T* y = context.output<T>(step, 0);
+  parallel(context, params.count, kElementGrain / 16, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) y[i] = T(params.function(double(x[i]), params));
+  });
+  finish_unary(params, y, sizeof(T));
+  return {};
+}
+
+// F::apply(T, params) -> T
+template <typename F, typename T>
+Status run_simple(const Step& step, const RunContext& context) {
+  const UnaryParams params = step.params_as<UnaryParams>();  // a copy the compiler knows nobody writes
+  const T* x = context.input<T>(step, 0);
+  T* y = context.output<T>(step, 0);
+  parallel(context, params.count, kElementGrain, [&](int64_t begin, int64_t end, int) {
+    const float alpha = params.alpha;
+    for (int64_t i = begin; i < end; ++i) y[i] = F::apply(x[i], alpha);
+  });
+  finish_unary(params, y, sizeof(T));
+  return {};
+}
+
+struct ReluFn {  // NaN gives 0, as the clamp of quantize.h
+  template <typename T>
+  static T apply(T x, float) {
+    if constexpr (std::is_integral_v<T>) return x > 0 ? x : T(0);
+    else return x > T(0.0f) ? x : T(0.0f);
+  }
+};
+struct LeakyReluFn {
+  template <typename T>
+  static T apply(T x, float alpha) { return x < T(0.0f) ? T(x * alpha) : x; }
+};
+struct NegFn {
+  template <typename T>
+  static T apply(T x, float) {
+    if constexpr (std::is_integral_v<T>) return T(uint64_t(0) - uint64_t(x));
+    else return T(-x);
+  }
+};
+struct AbsFn {
+  template <typename T>
+  static T apply(T x, float) {
+    if constexpr (std::is_unsigned_v<T>) return x;
+    else if constexpr (std::is_integral_v<T>) return x < 0 ? NegFn::apply(x, 0) : x;
+    else if constexpr (std::is_same_v<T, double>) return std::fabs(x);
+    else return T(std::fabs(float(x)));
+  }
+};
+struct SignFn {
+  template <typename T>
+  static T apply(T x, float) {
+    if constexpr (std::is_unsigned_v<T>) return T(x > 0);
+    else if constexpr (std::is_integral_v<T>) return T((x > 0) - (x < 0));
+    else return x > T(0.0f) ? T(1.0f) : x < T(0.0f) ? T(-1.0f) : x;  // ±0 and NaN stay
+  }
+};
+// Exact IEEE operations below: any libm gives the same bits.
+struct SqrtFn {
+  template <typename T>
+  static T apply(T x, float) {
+    if constexpr (std::is_same_v<T, double>) return std::sqrt(x);
+    else return T(std::sqrt(float(x)));
+  }
+};
+struct FloorFn {
+  template <typename T>
+  static T apply(T x, float) {
+    if constexpr (std::is_same_v<T, double>) return std::floor(x);
+    else return T(std::floor(float(x)));
+  }
+};
+struct CeilFn {
+  template <typename T>
+  static T apply(T x, float) {
+    if constexpr (std::is_same_v<T, double>) return std::ceil(x);
+    else return T(std::ceil(float(x)));
+  }
+};
+struct RoundFn {  // half to even
+  template <typename T>
+  static T apply(T x, float) {
+    if constexpr (std::is_same_v<T, double>) return std::nearbyint(x);
+    else return T(std::nearbyint(float(x)));
+  }
+};
+struct ReciprocalFn {
+  template <typename T>
+  static T apply(T x, float) { return T(T(1.0f) / x); }
+};
+
+
+template <typename F>
+RunFn real(DType dtype) {
+  return for_real_type(dtype, [](auto tag) -> RunFn { return &run_simple<F, typename decltype(tag)::type>; });
+}
+template <typename F>
+RunFn number(DType dtype) {
+  return for_number_type(dtype, [](auto tag) -> RunFn { return &run_simple<F, typename decltype(tag)::type>; });
+}
+
+struct FunctionRow {
+  Op op;
+  const char* name;
+  RealFunction function;
+};
+using P = const UnaryParams&;
+const FunctionRow kFunctions[] = {
+    {Op::Elu, "elu", [](double x, P p) { return elementary::elu(x, double(p.alpha)); }},
+    {Op::Selu, "selu", [](double x, P p) { return elementary::selu(x, double(p.alpha), double(p.gamma)); }},
+    {Op::Sigmoid, "sigmoid", [](double x, P) { return elementary::sigmoid(x); }},
+    {Op::HardSigmoid, "hard_sigmoid",
+     [](double x, P p) { return elementary::hard_sigmoid(x, double(p.alpha), double(p.beta)); }},
+    {Op::HardSwish, "hard_swish", [](double x, P) { return elementary::hard_swish(x); }},
+    {Op::Silu, "silu", [](double x, P) { return elementary::silu(x); }},
+    {Op::Tanh, "tanh", [](double x, P) { return elementary::tanh(x); }},
+    {Op::Gelu, "gelu", [](double x, P p) { return elementary::gelu(x, p.tanh_approximation); }},
+    {Op::Erf, "erf", [](double x, P) { return elementary::erf(x); }},
+    {Op::Softplus, "softplus", [](double x, P) { return elementary::log1p_exp(x); }},
+    {Op::Exp, "exp", [](double x, P) { return elementary::exp(x); }},
+    {Op::Log, "log", [](double x, P) { return elementary::log(x); }},
+    {Op::Sin, "sin", [](double x, P) { return elementary::sin(x); }},
+    {Op::Cos, "cos", [](double x, P) { return elementary::cos(x); }},
+};
+
+Status prepare_simple(OpPrepare& p, UnaryParams& params) {
+  const DType dtype = p.input(0).dtype;
+  switch (p.node.op) {
+    case Op::Relu: return set_kernel(p, params, "relu", dtype, number<ReluFn>(dtype));
+    case Op::LeakyRelu: return set_kernel(p, params, "leaky_relu", dtype, real<LeakyReluFn>(dtype));
+    case Op::Neg: return set_kernel(p, params, "neg", dtype, number<NegFn>(dtype));
+    case Op::Abs: return set_kernel(p, params, "abs", dtype, number<AbsFn>(dtype));
+    case Op::Sign: return set_kernel(p, params, "sign", dtype, number<SignFn>(dtype));
+    case Op::Sqrt: return set_kernel(p, params, "sqrt", dtype, real<SqrtFn>(dtype));
+    case Op::Floor: return set_kernel(p, params, "floor", dtype, real<FloorFn>(dtype));
+    case Op::Ceil: return set_kernel(p, params, "ceil", dtype, real<CeilFn>(dtype));
+    case Op::Round: return set_kernel(p, params, "round", dtype, real<RoundFn>(dtype));
+    case Op::Reciprocal: return set_kernel(p, params, "reciprocal", dtype, real<ReciprocalFn>(dtype));
+    default: return unsupported(std::string("no kernel for ") + op_name(p.node.op));
+  }
+}
+
+Status run_not(const Step& step, const RunContext& context) {
+  const auto& params = step.params_as<UnaryParams>();
+  const uint8_t* x = context.input<uint8_t>(step, 0);
+  uint8_t* y = context.output<uint8_t>(step, 0);
+  parallel(context, params.count, kElementGrain, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) y[i] = x[i] == 0;
+  });
+  finish_unary(params, y, 1);
+  return {};
+}
+
+// Clip: bounds are scalars read at run time (constants almost always). Without a bound that side is open. Integers and
+// reals alike: v > lo ? v : lo, then t < hi ? t : hi.
+template <typename T>
+Status run_clip(const Step& step, const RunContext& context) {
+  const UnaryParams params = step.params_as<UnaryParams>();
+  const T* x = context.input<T>(step, 0);
+  const T* min = context.input<T>(step, 1);
+  const T* max = context.input<T>(step, 2);
+  T* y = context.output<T>(step, 0);
+  T low, high;
+  if constexpr (kIsReal<T>) {
+    low = min ? *min : T(-std::numeric_limits<float>::infinity());
+    high = max ? *max : T(std::numeric_limits<float>::infinity());
+  } else {
+    low = min ? *min : std::numeric_limits<T>::lowest();
+    high = max ? *max : std::numeric_limits<T>::max();
+  }
+  parallel(context, params.count, kElementGrain, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) {
+      const T t = x[i] > low ? x[i] : low;
+      y[i] = t < high ? t : high;
+    }
+  });
+  finish_unary(params, y, sizeof(T));
+  return {};
+}
+
+}  // namespace
+
+Status prepare_unary(OpPrepare& p) {
+  if (is_quantized(p.input(0))) return prepare_table_s8(p);
+  UnaryParams& params = p.make_params<UnaryParams>();
+  LQ_RETURN_IF_ERROR(fill_params(p, params));
+  for (const FunctionRow& row : kFunctions) {
+    if (row.op != p.node.op) continue;
+    params.function = row.function;
+    const DType dtype = p.input(0).dtype;
+    return set_kernel(p, params, row.name, dtype, for_real_type(dtype, [](auto tag) -> RunFn {
+                        return &run_function<typename decltype(tag)::type>;
+                      }));
+  }
+  return prepare_simple(p, params);
+}
+
+Status prepare_clip(OpPrepare& p) {
+  if (is_quantized(p.input(0))) return prepare_table_s8(p);
+  for (size_t i = 1; i <= 2; ++i) {
+    if (!p.has_input(i)) continue;
+    if (p.input(i).dtype != p.input(0).dtype) return invalid_argument("Clip's bounds must have the type of its input");
+    if (element_count(p.input(i).shape) != 1) return invalid_argument("Clip's bounds must be scalars");
+  }
+  UnaryParams& params = p.make_params<UnaryParams>();
+  LQ_RETURN_IF_ERROR(fill_params(p, params));
+  const DType dtype = p.input(0).dtype;
+  return set_kernel(p, params, "clip", dtype, for_number_type(dtype, [](auto tag) -> RunFn {
+                      return &run_clip<typename decltype(tag)::type>;
+                    }));
+}
+
+Status prepare_not(OpPrepare& p) {
+  UnaryParams& params = p.make_params<UnaryParams>();
+  LQ_RETURN_IF_ERROR(fill_params(p, params));
+  return set_kernel(p, params, "not", p.input(0).dtype, p.input(0).dtype == DType::Bool ? &run_not : nullptr);
+}
+
+}  // namespace lq

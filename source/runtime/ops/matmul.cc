@@ -1,0 +1,147 @@
+// Gemm and MatMul: float, int8 by constant weights, int8 by int8 activations.
+#include <algorithm>
+
+#include "kernels/registry.h"
+#include "runtime/ops/matmul_plan.h"
+#include "runtime/ops/product_quant.h"
+#include "runtime/ops/tables.h"
+
+namespace lq {
+namespace {
+
+/// Strips of rows that fit a cache beside a panel of b, and enough of them for the threads.
+void plan_rows(MatMulParams& m, int64_t element_bytes, int threads) {
+  constexpr int64_t kStripBytes = 128 << 10, kPiecesPerThread = 4;
+  constexpr int64_t kRowStep = 12;  // a multiple of every kernel's tile height
+  const int64_t row_bytes = std::max<int64_t>(1, m.shape.k * element_bytes);
+  int64_t rows = std::max<int64_t>(1, kStripBytes / row_bytes);
+  if (threads > 1) {
+    const int64_t pieces = std::max<int64_t>(1, m.shape.batches() * m.layout.tiles());
+    const int64_t strips = (kPiecesPerThread * threads + pieces - 1) / pieces;
+    rows = std::min(rows, (m.shape.m + strips - 1) / strips);
+  }
+  rows = (rows + kRowStep - 1) / kRowStep * kRowStep;
+  m.rows = std::clamp<int64_t>(rows, 1, std::max<int64_t>(1, m.shape.m));
+  m.strips = m.shape.m == 0 ? 0 : (m.shape.m + m.rows - 1) / m.rows;
+}
+
+/// b packed once if it is a constant, else room for it in scratch.
+template <typename Element, typename Source, typename PackTile>
+Status pack_b(OpPrepare& p, MatMulParams& m, const char* key, PackTile&& pack_tile) {
+  const Tensor& b = p.input(1);
+  const int64_t count = int64_t(m.shape.b_offset.size()), matrix = m.layout.matrix_elements();
+  const size_t bytes = size_t(count * matrix) * sizeof(Element);
+  if (!b.is_constant() || bytes == 0) {
+    m.packed_bytes = align_up(bytes);
+    return {};
+  }
+  const Source* source = b.data.as<Source>();
+  LQ_ASSIGN_OR_RETURN(m.packed, p.packs.get(p.pack_key(key), bytes, [&](void* out) {
+    for (int64_t i = 0; i < count; ++i) {
+      for (int64_t t = 0; t < m.layout.tiles(); ++t) {
+        pack_tile(source + m.shape.b_offset[size_t(i)], t, static_cast<Element*>(out) + i * matrix + m.layout.offset(t));
+      }
+    }
+  }));
+  return {};
+}
+
+Status prepare_s8(OpPrepare& p, MatMulParams& m) {
+  const Tensor &a = p.input(0), &b = p.input(1), &y = p.output(0);
+  const int64_t n = m.shape.n;
+  LQ_ASSIGN_OR_RETURN(m.zero_point_a, activation_zero_point(a));
+  LQ_ASSIGN_OR_RETURN(m.multiplier, product_multipliers(a, b, y, n));
+  LQ_ASSIGN_OR_RETURN(m.bias, product_bias(p, 2, n));
+  LQ_ASSIGN_OR_RETURN(m.epilogue, product_epilogue(p, y));
+  if (b.quant->scale.size() != 1 && std::any_of(b.quant->zero_point.begin(), b.quant->zero_point.end(), [](int32_t z) { return z != 0; })) {
+    return unsupported("per-channel weights '" + b.name + "' must have zero point 0");
+  }
+  m.zero_point_b = zero_point_at(*b.quant, 0);
+  m.float_output = y.dtype == DType::Float32;
+  m.multiplier.resize(size_t(m.layout.tiles() * 16), 0.0f);
+  m.bias.resize(size_t(m.layout.tiles() * 16), 0);
+  const auto pack = [&](const int8_t* source, int64_t tile, int16_t* out) {
+    pack_tile_s8(m.shape, m.layout, source, m.zero_point_b, tile, out);
+  };
+  LQ_RETURN_IF_ERROR((pack_b<int16_t, int8_t>(p, m, "gemm_s8", pack)));
+  m.a_bytes = align_up(size_t(m.rows * ((m.shape.k + kBlock - 1) / kBlock * kBlock)) * sizeof(int16_t));
+  m.worker_bytes = m.a_bytes;
+  const KernelRow* row = find_kernel("gemm_s8", p.isa);
+  m.gemm_s8 = reinterpret_cast<ConvS8Fn>(row->fn);
+  m.widen = reinterpret_cast<WidenS8Fn>(find_kernel("widen_s8", p.isa)->fn);
+  p.set(row->name, row->isa, run_matmul_s8);
+  return {};
+}
+
+Status prepare_f32(OpPrepare& p, MatMulParams& m) {
+  m.clamp = float_clamp(p.node);
+  const auto pack = [&](const float* source, int64_t tile, float* out) { pack_tile_f32(m.shape, m.layout, source, tile, out); };
+  LQ_RETURN_IF_ERROR((pack_b<float, float>(p, m, "gemm_f32", pack)));
+  m.a_bytes = m.shape.a_col == 1 ? 0 : align_up(size_t(m.rows * m.shape.k) * sizeof(float));
+  m.worker_bytes = m.a_bytes + align_up(size_t(m.rows) * 16 * sizeof(float));
+  const KernelRow* row = find_kernel("gemm_f32", p.isa);
+  m.gemm_f32 = reinterpret_cast<ConvF32Fn>(row->fn);
+  p.set(row->name, row->isa, run_matmul_f32);
+  return {};
+}
+
+Status prepare_product(OpPrepare& p, MatMulParams& m, bool integer) {
+  const MatMulShape& s = m.shape;
+  if (s.k > (int64_t(1) << 30) || s.n > (int64_t(1) << 30)) return unsupported("a matrix with more than 2^30 rows or columns");
+  for (const std::vector<TensorId>* ids : {&p.node.inputs, &p.node.outputs}) {
+    for (TensorId id : *ids) {
+      if (id != kNoTensor && p.graph.tensor(id).blocked_axis != -1) {
+        return internal_error("a matrix product reads and writes linear tensors, '" + p.graph.tensor(id).name + "' is NCHWc8");
+      }
+    }
+  }
+  m.layout = {s.k, s.n, integer ? (s.k + 1) / 2 * 2 : s.k};
+  plan_rows(m, integer ? sizeof(int16_t) : sizeof(float), p.threads);
+  p.step.macs = s.batches() * s.m * s.n * s.k;
+  p.step.integer = integer;
+  LQ_RETURN_IF_ERROR(integer ? prepare_s8(p, m) : prepare_f32(p, m));
+  p.step.scratch_bytes = m.packed_bytes + m.worker_bytes * size_t(p.threads);
+  return {};
+}
+
+Status prepare_matmul(OpPrepare& p) {
+  LQ_ASSIGN_OR_RETURN(const bool integer, is_integer_product(p.input(0), p.input(1), p.output(0)));
+  MatMulParams& m = p.make_params<MatMulParams>();
+  LQ_ASSIGN_OR_RETURN(m.shape, matmul_shape(p.input(0).shape, p.input(1).shape, p.output(0).shape));
+  return prepare_product(p, m, integer);
+}
+
+/// Gemm's c as strides over [M, N].
+Result<GemmAddend> gemm_addend(const OpPrepare& p, const MatMulShape& s, bool integer) {
+  const auto& attrs = attrs_as<schema::GemmAttrsT>(p.node);
+  GemmAddend c{p.has_input(2), 0, 0, attrs.alpha, attrs.beta};
+  if (integer && !c.plain()) return unsupported("an int8 Gemm needs alpha = beta = 1");
+  if (!c.present || integer) return c;
+  const Tensor& t = p.input(2);
+  const size_t rank = t.shape.size();
+  const int64_t rows = rank >= 2 ? t.shape[rank - 2] : 1, cols = rank >= 1 ? t.shape[rank - 1] : 1;
+  if (t.dtype != DType::Float32 || rank > 2 || (rows != 1 && rows != s.m) || (cols != 1 && cols != s.n)) {
+    return invalid_argument("c is " + std::string(dtype_name(t.dtype)) + " " + shape_string(t.shape) + ", which does not broadcast to [" +
+                            std::to_string(s.m) + "," + std::to_string(s.n) + "]");
+  }
+  c.row = rows == 1 ? 0 : cols;
+  c.col = cols == 1 ? 0 : 1;
+  return c;
+}
+
+Status prepare_gemm(OpPrepare& p) {
+  LQ_ASSIGN_OR_RETURN(const bool integer, is_integer_product(p.input(0), p.input(1), p.output(0)));
+  const auto& attrs = attrs_as<schema::GemmAttrsT>(p.node);
+  MatMulParams& m = p.make_params<MatMulParams>();
+  LQ_ASSIGN_OR_RETURN(m.shape, gemm_shape(p.input(0).shape, p.input(1).shape, p.output(0).shape, attrs.trans_a, attrs.trans_b));
+  LQ_ASSIGN_OR_RETURN(m.addend, gemm_addend(p, m.shape, integer));
+  return prepare_product(p, m, integer);
+}
+
+constexpr OpRow kRows[] = {{Op::Gemm, prepare_gemm}, {Op::MatMul, prepare_matmul}};
+
+}  // namespace
+
+const OpRowTable kMatMulRows = {kRows, 2};
+
+}  // namespace lq

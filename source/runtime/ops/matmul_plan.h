@@ -1,0 +1,68 @@
+// Gemm and MatMul as batches of row-panel products: y[M, N] = a[M, K] · b[K, N], every matrix reached by strides.
+#pragma once
+#include <vector>
+
+#include "kernels/conv_kernels.h"
+#include "runtime/op.h"
+
+namespace lq {
+
+struct MatMulShape {
+  int64_t m = 0, n = 0, k = 0;
+  int64_t a_row = 0, a_col = 0;   // element strides of a (m, k)
+  int64_t b_row = 0, b_col = 0;   // of b (k, n)
+  std::vector<int64_t> a_offset;  // per batch: where its a begins
+  std::vector<int64_t> b_index;   // per batch: which of the distinct b matrices
+  std::vector<int64_t> b_offset;  // per distinct b: where it begins
+  int64_t batches() const { return int64_t(a_offset.size()); }
+};
+
+/// Panels of 16 (the last one 8 or 16) columns of b, K rows each: float [K][width], int8 [ceil(K / 2)][width][2] as int16.
+struct PanelLayout {
+  int64_t k = 0, n = 0, rows = 0;  // rows: K, rounded up to even for int8
+  int64_t tiles() const { return (n + 15) / 16; }
+  int64_t width(int64_t tile) const { return n - tile * 16 > kBlock ? 16 : kBlock; }
+  int64_t lanes(int64_t tile) const { return n - tile * 16 < 16 ? n - tile * 16 : 16; }
+  int64_t offset(int64_t tile) const { return tile * 16 * rows; }
+  int64_t matrix_elements() const { return tiles() == 0 ? 0 : offset(tiles() - 1) + width(tiles() - 1) * rows; }
+};
+
+/// Numpy rules; a lone b matrix under contiguous a batches is one taller product.
+Result<MatMulShape> matmul_shape(const Shape& a, const Shape& b, const Shape& y);
+Result<MatMulShape> gemm_shape(const Shape& a, const Shape& b, const Shape& y, bool trans_a, bool trans_b);
+
+/// One tile of one b; zero_point is subtracted.
+void pack_tile_s8(const MatMulShape& s, const PanelLayout& layout, const int8_t* b, int32_t zero_point, int64_t tile, int16_t* out);
+void pack_tile_f32(const MatMulShape& s, const PanelLayout& layout, const float* b, int64_t tile, float* out);
+
+/// Gemm's c, broadcast to [M, N]: strides 0 along broadcast axes.
+struct GemmAddend {
+  bool present = false;
+  int64_t row = 0, col = 0;
+  float alpha = 1, beta = 1;
+  bool plain() const { return alpha == 1 && beta == 1; }
+};
+
+struct MatMulParams {
+  MatMulShape shape;
+  PanelLayout layout;
+  const void* packed = nullptr;  // nullptr: b is no constant, packed at every run
+  int64_t rows = 0, strips = 0;  // rows of a an item, items down a matrix
+  GemmAddend addend;             // float
+  FloatClamp clamp{};            // float
+  Epilogue epilogue{};           // int8
+  std::vector<float> multiplier;  // int8, 16 a tile
+  std::vector<int32_t> bias;      // int8, 16 a tile
+  bool float_output = true;
+  int32_t zero_point_a = 0, zero_point_b = 0;
+  ConvS8Fn gemm_s8 = nullptr;
+  ConvF32Fn gemm_f32 = nullptr;
+  WidenS8Fn widen = nullptr;
+  // Scratch: [packed b][per worker: rows of a (int8: widened, float: transposed), start values]
+  size_t packed_bytes = 0, a_bytes = 0, worker_bytes = 0;
+};
+
+Status run_matmul_s8(const Step& step, const RunContext& context);
+Status run_matmul_f32(const Step& step, const RunContext& context);
+
+}  // namespace lq

@@ -1,0 +1,181 @@
+// Gemm and MatMul through the panel kernels: an item is a strip of rows of one a, times one panel of b.
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/ops/conv_run.h"
+#include "runtime/ops/matmul_plan.h"
+
+namespace lq {
+namespace {
+
+struct Item {
+  int64_t batch, row, rows, tile;
+  int64_t strip_key;
+};
+Item item_at(const MatMulParams& p, int64_t index) {
+  const int64_t tiles = p.layout.tiles(), key = index / tiles, row = key % p.strips * p.rows;
+  return {key / p.strips, row, std::min(p.rows, p.shape.m - row), index % tiles, key};
+}
+int64_t item_count(const MatMulParams& p) { return p.shape.batches() * p.strips * p.layout.tiles(); }
+
+/// Rows of the strip are the kernel's columns; x and y are set by the caller.
+PanelGeometry panel_geometry(const MatMulParams& p, const Item& item) {
+  static constexpr ptrdiff_t kOneTap[1] = {0};
+  PanelGeometry g{};
+  g.x_block = kBlock;
+  g.tap = kOneTap;
+  g.taps = 1;
+  g.blocks = int32_t(p.shape.k / kBlock);
+  g.tail = int32_t(p.shape.k % kBlock);
+  g.width = int32_t(p.layout.width(item.tile));
+  g.lanes = int32_t(p.layout.lanes(item.tile));
+  g.rows = 1;
+  g.cols = int32_t(item.rows);
+  g.y_col = p.shape.n;
+  return g;
+}
+template <typename T>
+T* set_output(PanelGeometry& g, const MatMulParams& p, const Item& item, T* y) {
+  T* first = y + (item.batch * p.shape.m + item.row) * p.shape.n + item.tile * 16;
+  g.y[0] = first, g.y[1] = first + kBlock;
+  return first;
+}
+
+/// Packs every distinct b of this run, tile by tile, on all workers.
+template <typename F>
+void pack_all(const MatMulParams& p, ThreadPool& pool, F&& pack_tile) {
+  const int64_t tiles = p.layout.tiles(), count = int64_t(p.shape.b_offset.size()) * tiles;
+  const auto work = [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) pack_tile(i / tiles, i % tiles);
+  };
+  pool.parallel_for(count, grain_for(p.layout.rows * 16), work);
+}
+
+/// Rows of a as int16 without zero point, each padded with zeros to whole blocks.
+void fill_rows_s8(const MatMulParams& p, const Item& item, const int8_t* a, int16_t* out) {
+  const MatMulShape& s = p.shape;
+  const int64_t padded = (s.k + kBlock - 1) / kBlock * kBlock;
+  for (int64_t r = 0; r < item.rows; ++r, out += padded) {
+    const int8_t* row = a + s.a_offset[size_t(item.batch)] + (item.row + r) * s.a_row;
+    int64_t k = 0;
+    if (s.a_col == 1) {
+      p.widen({row, kBlock, out, s.k / kBlock, p.zero_point_a});
+      k = s.k / kBlock * kBlock;
+    }
+    for (; k < s.k; ++k) out[k] = int16_t(row[k * s.a_col] - p.zero_point_a);
+    for (; k < padded; ++k) out[k] = 0;
+  }
+}
+
+/// Start values of the item: c where the sum begins with it, else 0. One row if c is the same in all.
+void fill_start(const MatMulParams& p, const Item& item, const float* c, float* start) {
+  const bool used = p.addend.present && p.addend.plain();
+  const int64_t rows = used && p.addend.row != 0 ? item.rows : 1, lanes = p.layout.lanes(item.tile);
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* row = used ? c + (item.row + r) * p.addend.row + item.tile * 16 * p.addend.col : nullptr;
+    for (int64_t l = 0; l < 16; ++l) start[r * 16 + l] = used && l < lanes ? row[l * p.addend.col] : 0.0f;
+  }
+}
+
+/// y = clamp((alpha · acc + beta · c) + 0.0f) for Gemm whose alpha or beta is not 1: single operations.
+void scale_and_add(const MatMulParams& p, const Item& item, const float* c, float* y) {
+  const GemmAddend& g = p.addend;
+  for (int64_t r = 0; r < item.rows; ++r, y += p.shape.n) {
+    for (int64_t l = 0; l < p.layout.lanes(item.tile); ++l) {
+      float v = g.alpha * y[l];
+      if (g.present) {
+        const float scaled = g.beta * c[(item.row + r) * g.row + (item.tile * 16 + l) * g.col];
+        v = v + scaled;
+      }
+      v = v + 0.0f;
+      if (p.clamp.enabled) {
+        v = v > p.clamp.low ? v : p.clamp.low;
+        v = v < p.clamp.high ? v : p.clamp.high;
+      }
+      y[l] = v;
+    }
+  }
+}
+
+}  // namespace
+
+Status run_matmul_s8(const Step& step, const RunContext& context) {
+  const MatMulParams& p = step.params_as<MatMulParams>();
+  const int8_t *a = context.input<int8_t>(step, 0), *b = context.input<int8_t>(step, 1);
+  const int64_t matrix = p.layout.matrix_elements();
+  const int16_t* packed = static_cast<const int16_t*>(p.packed);
+  if (packed == nullptr) {
+    int16_t* out = reinterpret_cast<int16_t*>(context.scratch);
+    pack_all(p, *context.pool, [&](int64_t i, int64_t tile) {
+      pack_tile_s8(p.shape, p.layout, b + p.shape.b_offset[size_t(i)], p.zero_point_b, tile, out + i * matrix + p.layout.offset(tile));
+    });
+    packed = out;
+  }
+  const auto work = [&](int64_t begin, int64_t end, int worker) {
+    int16_t* rows = reinterpret_cast<int16_t*>(context.scratch + p.packed_bytes + size_t(worker) * p.worker_bytes);
+    int64_t filled = -1;
+    for (int64_t i = begin; i < end; ++i) {
+      const Item item = item_at(p, i);
+      if (filled != item.strip_key) fill_rows_s8(p, item, a, rows);
+      filled = item.strip_key;
+      ConvS8Args args{panel_geometry(p, item), rows, nullptr, p.epilogue};
+      args.geometry.x_col = (p.shape.k + kBlock - 1) / kBlock * kBlock;
+      args.w = packed + p.shape.b_index[size_t(item.batch)] * matrix + p.layout.offset(item.tile);
+      args.epilogue.bias = p.bias.data() + item.tile * 16;
+      args.epilogue.multiplier = p.multiplier.data() + item.tile * 16;
+      if (p.float_output) {
+        set_output(args.geometry, p, item, context.output<float>(step, 0));
+      } else {
+        set_output(args.geometry, p, item, context.output<int8_t>(step, 0));
+      }
+      p.gemm_s8(args);
+    }
+  };
+  context.pool->parallel_for(item_count(p), grain_for(p.rows * p.shape.k * 16), work);
+  return {};
+}
+
+Status run_matmul_f32(const Step& step, const RunContext& context) {
+  const MatMulParams& p = step.params_as<MatMulParams>();
+  const MatMulShape& s = p.shape;
+  const float *a = context.input<float>(step, 0), *b = context.input<float>(step, 1), *c = context.input<float>(step, 2);
+  const int64_t matrix = p.layout.matrix_elements();
+  const float* packed = static_cast<const float*>(p.packed);
+  if (packed == nullptr) {
+    float* out = reinterpret_cast<float*>(context.scratch);
+    pack_all(p, *context.pool, [&](int64_t i, int64_t tile) {
+      pack_tile_f32(s, p.layout, b + s.b_offset[size_t(i)], tile, out + i * matrix + p.layout.offset(tile));
+    });
+    packed = out;
+  }
+  const auto work = [&](int64_t begin, int64_t end, int worker) {
+    uint8_t* own = context.scratch + p.packed_bytes + size_t(worker) * p.worker_bytes;
+    float *rows = reinterpret_cast<float*>(own), *start = reinterpret_cast<float*>(own + p.a_bytes);
+    int64_t filled = -1;
+    for (int64_t i = begin; i < end; ++i) {
+      const Item item = item_at(p, i);
+      const float* first = a + s.a_offset[size_t(item.batch)] + item.row * s.a_row;
+      ConvF32Args args{panel_geometry(p, item), first, nullptr, start, 0, 0, p.clamp};
+      args.geometry.x_col = s.a_row;
+      if (s.a_col != 1) {  // transposed a: the kernel wants k to be contiguous
+        for (int64_t k = 0; filled != item.strip_key && k < s.k; ++k) {
+          for (int64_t r = 0; r < item.rows; ++r) rows[r * s.k + k] = first[r * s.a_row + k * s.a_col];
+        }
+        filled = item.strip_key;
+        args.x = rows;
+        args.geometry.x_col = s.k;
+      }
+      fill_start(p, item, c, start);
+      args.start_col = p.addend.present && p.addend.plain() && p.addend.row != 0 ? 16 : 0;
+      args.w = packed + s.b_index[size_t(item.batch)] * matrix + p.layout.offset(item.tile);
+      if (!p.addend.plain()) args.clamp.enabled = false;
+      float* y = set_output(args.geometry, p, item, context.output<float>(step, 0));
+      p.gemm_f32(args);
+      if (!p.addend.plain()) scale_and_add(p, item, c, y);
+    }
+  };
+  context.pool->parallel_for(item_count(p), grain_for(p.rows * s.k * 16), work);
+  return {};
+}
+
+}  // namespace lq

@@ -1,0 +1,71 @@
+#include "runtime/ops/product_quant.h"
+
+#include "numerics/quantize.h"
+
+namespace lq {
+
+Result<bool> is_integer_product(const Tensor& x, const Tensor& w, const Tensor& y) {
+  if (x.dtype == DType::Float32 && w.dtype == DType::Float32 && y.dtype == DType::Float32) return false;
+  const bool output = y.dtype == DType::Float32 || (y.dtype == DType::Int8 && y.quant.has_value());
+  if (x.dtype == DType::Int8 && w.dtype == DType::Int8 && x.quant && w.quant && output) return true;
+  return unsupported(std::string("no kernel multiplies ") + dtype_name(x.dtype) + " by " + dtype_name(w.dtype) + " into " +
+                     dtype_name(y.dtype) + "; float32, or quantized int8 by int8, can run");
+}
+
+Result<int32_t> activation_zero_point(const Tensor& x) {
+  if (x.quant->scale.size() != 1) return unsupported("tensor '" + x.name + "' must be quantized per tensor");
+  return zero_point_at(*x.quant, 0);
+}
+
+Result<std::vector<float>> product_multipliers(const Tensor& x, const Tensor& w, const Tensor& y, int64_t channels) {
+  const std::vector<float>& scales = w.quant->scale;
+  if (scales.size() != 1 && int64_t(scales.size()) != channels) {
+    return invalid_argument("weights '" + w.name + "' have " + std::to_string(scales.size()) + " scales for " +
+                            std::to_string(channels) + " output channels");
+  }
+  if (x.quant->scale.size() != 1) return unsupported("tensor '" + x.name + "' must be quantized per tensor");
+  const bool to_int8 = y.dtype == DType::Int8;
+  if (to_int8 && y.quant->scale.size() != 1) return unsupported("tensor '" + y.name + "' must be quantized per tensor");
+  std::vector<float> m(static_cast<size_t>(channels));
+  for (size_t c = 0; c < m.size(); ++c) {
+    const float s_w = scale_at(*w.quant, c), s_x = x.quant->scale[0];
+    m[c] = to_int8 ? requantize_multiplier(s_x, s_w, y.quant->scale[0]) : float(double(s_x) * double(s_w));
+  }
+  return m;
+}
+
+FloatClamp float_clamp(const Node& node) {
+  if (!node.fused_clamp) return {false, 0, 0};
+  return {true, node.fused_clamp->min, node.fused_clamp->max};
+}
+
+Result<Epilogue> product_epilogue(const OpPrepare& p, const Tensor& y) {
+  Epilogue e{};
+  e.struct_size = sizeof(Epilogue);
+  if (y.dtype == DType::Float32) {
+    const FloatClamp clamp = float_clamp(p.node);
+    e.float_output = true;
+    e.float_clamp = clamp.enabled;
+    e.low = clamp.low, e.high = clamp.high;
+    return e;
+  }
+  if (p.node.fused_clamp) return internal_error("an int8 output carries its activation in qmin and qmax, not in a clamp");
+  e.zero_point = zero_point_at(*y.quant, 0);
+  e.low = float(y.quant->qmin - e.zero_point), e.high = float(y.quant->qmax - e.zero_point);
+  return e;
+}
+
+Result<std::vector<int32_t>> product_bias(const OpPrepare& p, size_t input, int64_t channels) {
+  std::vector<int32_t> bias(static_cast<size_t>(channels), 0);
+  if (!p.has_input(input)) return bias;
+  const Tensor& b = p.input(input);
+  const int64_t count = element_count(b.shape);
+  if (b.dtype != DType::Int32 || !b.is_constant() || (count != channels && count != 1)) {
+    return unsupported("the bias of an int8 product must be an int32 constant of " + std::to_string(channels) + " values; '" +
+                       b.name + "' is " + dtype_name(b.dtype) + " " + shape_string(b.shape));
+  }
+  for (size_t c = 0; c < bias.size(); ++c) bias[c] = b.data.as<int32_t>()[count == 1 ? 0 : c];
+  return bias;
+}
+
+}  // namespace lq

@@ -1,0 +1,28 @@
+// Quantization of the product rule (docs/NUMERICS.md): what Conv, ConvTranspose, Gemm and MatMul share.
+#pragma once
+#include <vector>
+
+#include "kernels/conv_kernels.h"
+#include "runtime/op.h"
+
+namespace lq {
+
+/// True if the product runs on int8 × int8; false: float. Anything else (one of the two, other types) is an error.
+Result<bool> is_integer_product(const Tensor& x, const Tensor& w, const Tensor& y);
+
+/// Zero point of a per-tensor int8 activation.
+Result<int32_t> activation_zero_point(const Tensor& x);
+
+/// m[c] = s_x·s_w[c]/s_y for an int8 output, float(s_x·s_w[c]) for a float one; one entry a channel.
+Result<std::vector<float>> product_multipliers(const Tensor& x, const Tensor& w, const Tensor& y, int64_t channels);
+
+/// Bounds, zero point and kind of output. bias and multiplier stay null: the caller points them at its tile.
+Result<Epilogue> product_epilogue(const OpPrepare& p, const Tensor& y);
+
+/// The node's folded Relu or Clip of a float output.
+FloatClamp float_clamp(const Node& node);
+
+/// An int32 constant bias of `channels` (or one) values; zeros if `id` is absent.
+Result<std::vector<int32_t>> product_bias(const OpPrepare& p, size_t input, int64_t channels);
+
+}  // namespace lq

@@ -1,0 +1,148 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "passes/passes.h"
+#include "passes/runtime_graphs.h"
+
+namespace lq {
+namespace {
+
+using testing::GraphBuilder;
+using testing::ops_of;
+using ::testing::ElementsAre;
+
+const Shape kImage = {1, 2, 4, 4};
+constexpr auto kToBlocked = Op::LayoutToBlocked;
+constexpr auto kToLinear = Op::LayoutToLinear;
+
+TensorId conv(GraphBuilder& g, TensorId x) {
+  return g.node(Op::Conv, {x, g.floats(std::string("w").append(std::to_string(x)), {2, 2, 1, 1}, {1, 2, 3, 4})}, kImage);
+}
+
+/// Every reader gets the layout its rule wants, graph inputs and outputs are linear.
+void check(const Graph& graph) {
+  for (TensorId id : graph.inputs) EXPECT_EQ(graph.tensor(id).blocked_axis, -1);
+  for (TensorId id : graph.outputs) EXPECT_EQ(graph.tensor(id).blocked_axis, -1);
+  for (const Node& node : graph.nodes) {
+    const int in = graph.tensor(node.inputs[0]).blocked_axis, out = graph.tensor(node.outputs[0]).blocked_axis;
+    if (node.op == kToBlocked) {
+      EXPECT_TRUE(in == -1 && out == 1);
+    } else if (node.op == kToLinear) {
+      EXPECT_TRUE(in == 1 && out == -1);
+    } else {
+      EXPECT_EQ(in, out);
+    }
+  }
+  ModelIr copy;
+  copy.graphs.push_back(graph);
+  EXPECT_TRUE(sort_topologically(copy.main()).ok());
+}
+
+TEST(AssignLayout, ChainOfConvsConvertsOnceAtEachEnd) {
+  GraphBuilder g;
+  const TensorId a = conv(g, g.input("x", kImage));
+  const TensorId b = conv(g, g.node(Op::Relu, {a}, kImage));
+  g.output(b);
+  g.graph().tensor(b).name = "result";
+  ASSERT_TRUE(passes::assign_layout(g.model).ok());
+  EXPECT_THAT(ops_of(g.graph()), ElementsAre(kToBlocked, Op::Conv, Op::Relu, Op::Conv, kToLinear));
+  EXPECT_EQ(g.graph().tensor(g.graph().outputs[0]).name, "result");
+  check(g.graph());
+}
+
+TEST(AssignLayout, ConversionsAreShared) {
+  GraphBuilder g;
+  const TensorId x = g.input("x", kImage);
+  const TensorId a = conv(g, x), b = conv(g, x);
+  const TensorId sum = g.node(Op::Add, {a, b}, kImage);
+  g.output(g.node(Op::Softmax, {sum}, kImage));
+  g.output(g.node(Op::Softmax, {sum}, kImage));
+  g.output(sum);
+  ASSERT_TRUE(passes::assign_layout(g.model).ok());
+  EXPECT_THAT(ops_of(g.graph()), ElementsAre(kToBlocked, Op::Conv, Op::Conv, Op::Add, kToLinear, Op::Softmax, Op::Softmax));
+  check(g.graph());
+}
+
+TEST(AssignLayout, ElementwiseWithoutBlockedInputStaysLinear) {
+  GraphBuilder g;
+  const TensorId x = g.input("x", kImage);
+  g.output(g.node(Op::Relu, {g.node(Op::Add, {x, x}, kImage)}, kImage));
+  ASSERT_TRUE(passes::assign_layout(g.model).ok());
+  EXPECT_THAT(ops_of(g.graph()), ElementsAre(Op::Add, Op::Relu));
+}
+
+TEST(AssignLayout, SkipConnectionFromTheInputIsConverted) {
+  GraphBuilder g;
+  const TensorId x = g.input("x", kImage);
+  g.output(g.node(Op::Add, {conv(g, x), x}, kImage));
+  ASSERT_TRUE(passes::assign_layout(g.model).ok());
+  EXPECT_THAT(ops_of(g.graph()), ElementsAre(kToBlocked, Op::Conv, Op::Add, kToLinear));
+  check(g.graph());
+}
+
+TEST(AssignLayout, ConstantOperandsByShape) {
+  const struct { Shape shape; bool blocked; } cases[] = {
+      {{}, true},           {{1}, true},          {{2, 1, 1}, true},    {{1, 2, 1, 1}, true},
+      {{1, 2, 4, 4}, false}, {{4}, false},         {{4, 1}, false},      {{1, 1, 4, 4}, false},
+  };
+  for (const auto& c : cases) {
+    GraphBuilder g;
+    const TensorId k = g.floats("k", c.shape, std::vector<float>(size_t(element_count(c.shape)), 1.0f));
+    const TensorId y = g.node(Op::Mul, {conv(g, g.input("x", kImage)), k}, kImage);
+    g.output(y);
+    ASSERT_TRUE(passes::assign_layout(g.model).ok());
+    check(g.graph());
+    const Node* mul = testing::find_node(g.graph(), Op::Mul);
+    EXPECT_EQ(g.graph().tensor(mul->inputs[0]).blocked_axis == 1, c.blocked) << shape_string(c.shape);
+    EXPECT_EQ(g.graph().tensor(mul->inputs[1]).blocked_axis, -1);  // constants stay linear
+  }
+}
+
+// Squeeze-and-excitation: [N,C,1,1] times the image, both blocked. [N,1,H,W] forbids it.
+TEST(AssignLayout, BroadcastActivations) {
+  GraphBuilder g;
+  const TensorId image = conv(g, g.input("x", kImage));
+  const TensorId gate = g.node(Op::GlobalAveragePool, {image}, {1, 2, 1, 1});
+  g.output(g.node(Op::Mul, {image, gate}, kImage));
+  ASSERT_TRUE(passes::assign_layout(g.model).ok());
+  EXPECT_THAT(ops_of(g.graph()), ElementsAre(kToBlocked, Op::Conv, Op::GlobalAveragePool, Op::Mul, kToLinear));
+  check(g.graph());
+
+  GraphBuilder h;
+  const TensorId y = h.node(Op::Mul, {conv(h, h.input("x", kImage)), h.input("mask", {1, 1, 4, 4})}, kImage);
+  h.output(y);
+  ASSERT_TRUE(passes::assign_layout(h.model).ok());
+  EXPECT_THAT(ops_of(h.graph()), ElementsAre(kToBlocked, Op::Conv, kToLinear, Op::Mul));
+}
+
+TEST(AssignLayout, MaxPoolIndicesAndRank2StayLinear) {
+  GraphBuilder g;
+  const TensorId y = g.node(Op::MaxPool, {g.input("x", kImage)}, {1, 2, 2, 2});
+  g.attrs<schema::PoolAttrsT>().kernel_shape = {2, 2};
+  const TensorId indices = g.tensor("indices", DType::Int64, {1, 2, 2, 2});
+  g.graph().nodes.back().outputs.push_back(indices);
+  g.output(y);
+  g.output(indices);
+  ASSERT_TRUE(passes::assign_layout(g.model).ok());
+  EXPECT_THAT(ops_of(g.graph()), ElementsAre(kToBlocked, Op::MaxPool, kToLinear));
+  EXPECT_EQ(g.graph().tensor(g.graph().nodes[1].outputs[1]).blocked_axis, -1);
+}
+
+TEST(AssignLayout, IntegerTensorsStayLinear) {
+  GraphBuilder g;
+  const TensorId c = conv(g, g.input("x", kImage));
+  g.output(g.node(Op::Cast, {c}, kImage, DType::Int64));
+  ASSERT_TRUE(passes::assign_layout(g.model).ok());
+  EXPECT_THAT(ops_of(g.graph()), ElementsAre(kToBlocked, Op::Conv, kToLinear, Op::Cast));
+}
+
+TEST(AssignLayout, ConstantDataInputOfAConvolution) {
+  GraphBuilder g;
+  g.output(conv(g, g.floats("x", kImage, std::vector<float>(32, 1.0f))));
+  ASSERT_TRUE(passes::assign_layout(g.model).ok());
+  EXPECT_THAT(ops_of(g.graph()), ElementsAre(kToBlocked, Op::Conv, kToLinear));
+  check(g.graph());
+}
+
+}  // namespace
+}  // namespace lq

@@ -1,0 +1,57 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "kernels/cpu_features.h"
+#include "runtime/model.h"
+
+namespace lq {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Isa, NamesRoundTrip) {
+  EXPECT_STREQ(isa_name(Isa::kScalar), "scalar");
+  EXPECT_STREQ(isa_name(Isa::kAvx2), "avx2");
+  ASSERT_TRUE(parse_isa("scalar").ok());
+  EXPECT_EQ(*parse_isa("scalar"), Isa::kScalar);
+}
+
+TEST(Isa, UnknownAndUnsupportedSayWhatToUse) {
+  const auto unknown = parse_isa("avx9");
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_THAT(unknown.status().message(), HasSubstr("use one of: scalar"));
+  if (!is_isa_built(Isa::kAvx2) || !is_isa_supported(Isa::kAvx2)) {
+    EXPECT_EQ(parse_isa("avx2").status().code(), StatusCode::kUnsupported);
+  }
+}
+
+TEST(Isa, EnvironmentForcesOne) {
+  ::setenv("LIBQUANT_ISA", "scalar", 1);
+  EXPECT_EQ(*default_isa(), Isa::kScalar);
+  ::setenv("LIBQUANT_ISA", "mmx", 1);
+  ASSERT_FALSE(default_isa().ok());
+  EXPECT_THAT(default_isa().status().message(), HasSubstr("LIBQUANT_ISA"));
+  ::setenv("LIBQUANT_ISA", "", 1);
+  EXPECT_EQ(*default_isa(), best_isa());
+  ::unsetenv("LIBQUANT_ISA");
+  EXPECT_EQ(*default_isa(), best_isa());
+}
+
+// The kernel's own list of features is an independent source.
+TEST(CpuFeatures, AgreesWithProcCpuinfo) {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line, flags;
+  while (flags.empty() && std::getline(file, line)) {
+    if (line.rfind("flags", 0) == 0) flags = line + " ";
+  }
+  if (flags.empty()) GTEST_SKIP() << "no flags in /proc/cpuinfo";
+  const bool avx2 = flags.find(" avx2 ") != std::string::npos && flags.find(" fma ") != std::string::npos;
+  EXPECT_EQ(is_isa_supported(Isa::kAvx2), avx2);
+}
+
+}  // namespace
+}  // namespace lq

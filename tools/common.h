@@ -1,0 +1,43 @@
+// What the five tools share: one way to end, one way to say how far it is, numbers in a fixed form.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/status.h"
+
+namespace lq::tools {
+
+/// Parses the command line and runs `body`. --help and --version end with 0; a bad command line with 2; a failed Status
+/// with 1. Failures print one line on stderr: "tool: message".
+int run_tool(CLI::App& app, const char* name, int argc, char** argv, const std::function<Status()>& body);
+
+/// Writes JSON to a file (through a temporary file).
+Status write_json(const std::string& path, const nlohmann::json& value);
+
+/// Progress on stderr: a bar on a terminal, otherwise a line every few seconds. Thread-safe if called one at a time.
+class ProgressBar {
+ public:
+  explicit ProgressBar(bool quiet);
+  ~ProgressBar();
+  void update(const std::string& what, size_t done, size_t total);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool quiet_, terminal_, drawn_ = false;
+  Clock::time_point last_;
+  std::string what_;
+};
+
+/// printf into a string.
+std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
+/// "12.3 MB", "842 bytes".
+std::string human_bytes(size_t bytes);
+/// Peak resident memory of this process in bytes.
+size_t peak_rss();
+/// Size of a file, 0 if it cannot be read.
+size_t file_size(const std::string& path);
+
+}  // namespace lq::tools

@@ -1,0 +1,102 @@
+// lq-eval: accuracy of a model on labelled images, and agreement with a second model.
+#include <cmath>
+
+#include "calibration/evaluate.h"
+#include "calibration/labels.h"
+#include "model_args.h"
+
+namespace lq::tools {
+namespace {
+
+struct Options {
+  ModelArgs model;
+  std::string data, labels, compare, json;
+  int64_t label_offset = 0;
+  size_t max_samples = 0;
+  int threads = 0;
+  bool quiet = false;
+};
+
+using calibration::DataSource;
+
+/// The labelled files if the folder has labels (one input only), otherwise every sample.
+Result<DataSource> open_data(const Options& o, const ModelIr& ir, const std::map<std::string, Shape>& shapes,
+                             std::map<std::string, int64_t>& labels) {
+  std::vector<calibration::InputSpec> inputs = calibration::input_specs(ir, shapes);
+  Result<calibration::Labels> found = calibration::read_labels(o.data, o.labels);
+  if (!found.ok()) {
+    // Without labels there is still agreement to measure.
+    if (!o.labels.empty() || o.compare.empty() || found.status().code() != StatusCode::kNotFound) return found.status();
+    return DataSource::open(o.data, std::move(inputs), o.max_samples);
+  }
+  if (inputs.size() != 1) return invalid_argument("labels need a model with one input, this one has " + std::to_string(inputs.size()));
+  std::vector<std::string> files;
+  const size_t n = found->files.size(), keep = o.max_samples == 0 ? n : std::min(n, o.max_samples);
+  for (size_t i = 0; i < keep; ++i) {
+    const calibration::LabeledFile& f = found->files[i * n / keep];
+    files.push_back(f.file);
+    labels[f.file] = f.label;
+  }
+  return DataSource::open_files(o.data, files, std::move(inputs[0]));
+}
+
+void print_skipped(const std::vector<calibration::SkippedSample>& skipped) {
+  for (const auto& s : skipped) std::fprintf(stderr, "skipped %s: %s\n", s.name.c_str(), s.reason.c_str());
+}
+
+Status run(const Options& o) {
+  if (o.data.empty()) return invalid_argument("give the folder of samples with --data DIR");
+  LQ_ASSIGN_OR_RETURN(const auto shapes, o.model.input_shapes());
+  LQ_ASSIGN_OR_RETURN(ModelIr ir, o.model.load());
+  std::map<std::string, int64_t> labels;
+  LQ_ASSIGN_OR_RETURN(const DataSource source, open_data(o, ir, shapes, labels));
+  LQ_ASSIGN_OR_RETURN(const std::shared_ptr<Model> model, Model::create(std::move(ir)));
+
+  ProgressBar bar(o.quiet);
+  calibration::CollectorOptions options;
+  options.threads = thread_count(o.threads);
+  LQ_ASSIGN_OR_RETURN(options.isa, o.model.isa());
+  options.progress = [&](const calibration::Progress& p) { bar.update("evaluating", p.done, p.total); };
+  nlohmann::json json{{"model", o.model.path()}, {"data", o.data}};
+  if (!labels.empty()) {
+    LQ_ASSIGN_OR_RETURN(const calibration::Evaluation e, calibration::evaluate(model, source, labels, o.label_offset, options));
+    const double n = double(e.labelled);
+    print_skipped(e.skipped);
+    std::printf("top1 %.4f top5 %.4f n %zu\n", double(e.top1) / n, double(e.top5) / n, e.labelled);
+    json["top1"] = double(e.top1) / n;
+    json["top5"] = double(e.top5) / n;
+    json["n"] = e.labelled;
+    json["skipped"] = e.skipped.size();
+  }
+  if (!o.compare.empty()) {
+    LQ_ASSIGN_OR_RETURN(ModelIr other, o.model.load(o.compare));
+    LQ_ASSIGN_OR_RETURN(const std::shared_ptr<Model> reference, Model::create(std::move(other)));
+    LQ_ASSIGN_OR_RETURN(const calibration::Comparison c, calibration::compare(model, reference, source, options));
+    if (labels.empty()) print_skipped(c.skipped);
+    std::printf("agreement %.4f sqnr_db %.1f kl %.4f\ncosine %.6f n %zu\n", c.agreement(), c.sqnr_db(), c.mean_kl(), c.cosine(), c.used);
+    json["compare"] = {{"model", o.compare}, {"agreement", c.agreement()}, {"kl", c.mean_kl()}, {"cosine", c.cosine()}, {"n", c.used}};
+    json["compare"]["sqnr_db"] = std::isfinite(c.sqnr_db()) ? nlohmann::json(c.sqnr_db()) : nlohmann::json(nullptr);
+  }
+  return o.json.empty() ? Status() : write_json(o.json, json);
+}
+
+}  // namespace
+}  // namespace lq::tools
+
+int main(int argc, char** argv) {
+  using namespace lq::tools;
+  CLI::App app("Accuracy of a model (.lqm or .onnx) on a folder of samples.");
+  Options o;
+  o.model.add_model(app, "model file (.lqm or .onnx)");
+  app.add_option("--data", o.data, "folder with samples and labels.tsv, or one sub-folder per class")->type_name("DIR");
+  app.add_option("--labels", o.labels, "labels file (default: labels.tsv in the folder)")->type_name("FILE");
+  app.add_option("--label-offset", o.label_offset, "added to every label (1 for outputs with a background class)");
+  app.add_option("--compare", o.compare, "reference model: agreement of top-1, SQNR, cosine and KL of the outputs")->type_name("MODEL2");
+  app.add_option("--max-samples", o.max_samples, "use that many samples, evenly spaced");
+  app.add_option("--threads", o.threads, "samples in parallel (default: every processor)")->check(CLI::Range(1, 256));
+  app.add_option("--json", o.json, "write the results for machines")->type_name("FILE");
+  app.add_flag("--quiet", o.quiet, "no progress");
+  o.model.add_isa(app);
+  o.model.add_preprocessing(app);
+  return run_tool(app, "lq-eval", argc, argv, [&] { return run(o); });
+}

@@ -1,0 +1,168 @@
+// quantize: float ONNX in, INT8 model out.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <thread>
+
+#include "format/model_file.h"
+#include "libquant/quantizer.hpp"
+#include "model_args.h"
+#include "onnx/exporter.h"
+#include "runtime/golden.h"
+
+namespace lq::tools {
+namespace {
+
+constexpr uint64_t kGoldenSeed = 1;
+
+struct Options {
+  ModelArgs model;
+  std::string output, json, export_qdq;
+  QuantizeOptions quantize;
+  int threads = 0;
+  bool verbose = false, quiet = false;
+};
+
+std::string default_output(const std::string& model) {
+  return std::filesystem::path(model).stem().string() + ".lqm";
+}
+
+/// The command's options as the file records them: what decides the result, nothing about this machine.
+std::string describe_options(const QuantizeOptions& o) {
+  if (o.float_only) return "float";
+  std::string text = "method=" + o.method + " activation=" + o.activation + " target=" + o.target + " weights=" + o.weights;
+  if (o.max_samples != 0) text += format(" max-samples=%zu", o.max_samples);
+  for (const std::string& s : o.skip) text += " skip=" + s;
+  return text;
+}
+
+std::string share(std::optional<double> v) { return v ? format("%.4f", *v) : "-"; }
+std::string decibel(std::optional<double> v) { return v ? format("%.1f", *v) : "-"; }
+
+void print_nodes(const QuantizeReport& r, bool all) {
+  std::vector<const QuantizeReport::Node*> rows;
+  for (const auto& n : r.nodes) {
+    if (n.precision == "int8" && n.sqnr_db) rows.push_back(&n);
+  }
+  if (!all) {
+    std::stable_sort(rows.begin(), rows.end(), [](auto* a, auto* b) { return *a->sqnr_db < *b->sqnr_db; });
+    if (rows.size() > 5) rows.resize(5);
+  }
+  if (rows.empty()) return;
+  std::printf("%s\n  %8s %8s %-20s %s\n", all ? "int8 operators" : "worst int8 operators by signal-to-quantization-noise", "dB", "clipped", "operator", "node");
+  for (const auto* n : rows) {
+    std::printf("  %8s %8s %-20s %s\n", decibel(n->sqnr_db).c_str(), share(n->clipped_share).c_str(), n->op.c_str(), (n->name.empty() ? n->output : n->name).c_str());
+  }
+}
+
+void print_float_nodes(const QuantizeReport& r) {
+  std::map<std::string, std::vector<std::string>> by_reason;
+  for (const auto& n : r.nodes) {
+    if (n.precision == "float") by_reason[n.op + ": " + n.reason].push_back(n.name.empty() ? n.output : n.name);
+  }
+  if (by_reason.empty()) return;
+  std::printf("left in float\n");
+  for (const auto& [reason, names] : by_reason) std::printf("  %zu x %s (first: %s)\n", names.size(), reason.c_str(), names[0].c_str());
+}
+
+void print_report(const Options& o, const QuantizeReport& r, size_t before, size_t after) {
+  std::printf("model %s -> %s\n", o.model.path().c_str(), o.output.c_str());
+  std::printf("size %s -> %s (%.3f)\n", human_bytes(before).c_str(), human_bytes(after).c_str(), before > 0 ? double(after) / double(before) : 0);
+  if (o.quantize.float_only) return;
+  std::printf("samples used %zu skipped %zu\n", r.samples_used, r.skipped.size());
+  for (const auto& s : r.skipped) std::printf("  skipped %s: %s\n", s.name.c_str(), s.reason.c_str());
+  for (const auto& s : r.ignored) std::printf("  ignored %s: %s\n", s.name.c_str(), s.reason.c_str());
+  std::printf("operators int8 %zu float %zu\n", r.int8_nodes, r.float_nodes);
+  if (o.verbose) {
+    for (const auto& [op, count] : r.by_op) std::printf("  %-24s int8 %zu float %zu\n", op.c_str(), count.first, count.second);
+  }
+  print_float_nodes(r);
+  print_nodes(r, o.verbose);
+  std::printf("int8_mac_share %.4f\n", r.int8_mac_share);
+  if (r.output_sqnr_db) {
+    std::printf("agreement with float on %zu calibration samples: top1 %s sqnr_db %s\n", r.samples_compared, share(r.top1_agreement).c_str(),
+                decibel(r.output_sqnr_db).c_str());
+  }
+  for (const auto& w : r.warnings) std::printf("warning: %s; %s\n", w.message.c_str(), w.advice.c_str());
+}
+
+template <typename T> nlohmann::json or_null(const std::optional<T>& v) { return v ? nlohmann::json(*v) : nlohmann::json(nullptr); }
+
+nlohmann::json to_json(const Options& o, const QuantizeReport& r, size_t before, size_t after) {
+  nlohmann::json j{{"model", o.model.path()}, {"output", o.output}, {"options", describe_options(o.quantize)}, {"bytes_before", before}, {"bytes_after", after},
+                   {"samples_used", r.samples_used}, {"int8_operators", r.int8_nodes}, {"float_operators", r.float_nodes}, {"int8_mac_share", r.int8_mac_share},
+                   {"samples_compared", r.samples_compared}, {"output_sqnr_db", or_null(r.output_sqnr_db)}, {"top1_agreement", or_null(r.top1_agreement)}};
+  j["skipped"] = j["ignored"] = j["nodes"] = j["warnings"] = nlohmann::json::array();
+  for (const auto& s : r.skipped) j["skipped"].push_back({{"name", s.name}, {"reason", s.reason}});
+  for (const auto& s : r.ignored) j["ignored"].push_back({{"name", s.name}, {"reason", s.reason}});
+  for (const auto& n : r.nodes) {
+    j["nodes"].push_back({{"name", n.name}, {"operator", n.op}, {"precision", n.precision}, {"reason", n.reason}, {"output", n.output}, {"float_output", n.float_output},
+                          {"sqnr_db", or_null(n.sqnr_db)}, {"clipped_share", or_null(n.clipped_share)}, {"range", {n.range_min, n.range_max}}});
+  }
+  for (const auto& w : r.warnings) j["warnings"].push_back({{"message", w.message}, {"advice", w.advice}});
+  return j;
+}
+
+/// Stores the golden self-test: computed by this build on the model as written.
+Status add_golden(ModelIr& ir, const SessionOptions& options) {
+  LQ_ASSIGN_OR_RETURN(const std::shared_ptr<Model> model, Model::create(ir));
+  LQ_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::create(model, options));
+  LQ_ASSIGN_OR_RETURN(schema::GoldenT golden, make_golden(*session, kGoldenSeed));
+  ir.golden = std::move(golden);
+  return {};
+}
+
+Status run(Options o) {
+  if (!o.quantize.float_only && o.quantize.calibration_dir.empty()) return invalid_argument("give the folder of calibration data with --calib DIR (or --float to convert only)");
+  if (o.output.empty()) o.output = default_output(o.model.path());
+  LQ_ASSIGN_OR_RETURN(ModelIr ir, o.model.load());
+  SessionOptions session;
+  LQ_ASSIGN_OR_RETURN(session.input_shapes, o.model.input_shapes());
+  for (const auto& [name, shape] : session.input_shapes) o.quantize.input_shapes[name] = shape;
+  o.quantize.threads = thread_count(o.threads);
+  QuantizeReport report;
+  {
+    ProgressBar bar(o.quiet);
+    o.quantize.progress = [&](const char* stage, size_t done, size_t total) { bar.update(stage, done, total); };
+    if (o.verbose) o.quantize.log = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+    Result<QuantizeReport> quantized = quantize(ir, o.quantize);
+    if (!quantized.ok()) return quantized.status().with_context(o.model.path());
+    report = std::move(*quantized);
+  }
+  ir.producer = "libquant " LQ_VERSION;
+  ir.options = describe_options(o.quantize);
+  Status golden = add_golden(ir, session);
+  if (!golden.ok()) return golden.with_context(o.model.path());
+  LQ_RETURN_IF_ERROR(write_model_file(ir, o.output));
+  if (!o.export_qdq.empty()) LQ_RETURN_IF_ERROR(export_onnx(ir, o.export_qdq));
+  const size_t before = file_size(o.model.path()), after = file_size(o.output);
+  if (!o.quiet) print_report(o, report, before, after);
+  return o.json.empty() ? Status() : write_json(o.json, to_json(o, report, before, after));
+}
+
+}  // namespace
+}  // namespace lq::tools
+
+int main(int argc, char** argv) {
+  using namespace lq::tools;
+  CLI::App app("Make an INT8 model from a float ONNX model and a folder of calibration data.");
+  Options o;
+  auto& q = o.quantize;
+  o.model.add_model(app, "float ONNX model");
+  app.add_option("-o,--output", o.output, "default: MODEL's name with .lqm, in the current folder")->type_name("FILE");
+  app.add_option("--calib", q.calibration_dir, "images, .npy, .npz or .pb; several inputs: one sub-folder per input name")->type_name("DIR");
+  app.add_option("--max-samples", q.max_samples, "evenly spaced over the sorted names (default: all)");
+  app.add_option("--method", q.method, "activation thresholds (default kl)")->type_name("kl|minmax|percentile[:P]|mse")->group("Quantization");
+  app.add_option("--activation", q.activation, "auto, symmetric or asymmetric (default auto)")->type_name("MODE")->group("Quantization");
+  app.add_option("--target", q.target, "any, or avx2: a little less resolution, faster on x86 without VNNI (default any)")->type_name("any|avx2")->group("Quantization");
+  app.add_option("--weights", q.weights, "default per-channel")->type_name("per-channel|per-tensor")->group("Quantization");
+  app.add_option("--skip", q.skip, "nodes kept in float (repeatable; a pattern that matches nothing is an error)")->type_name("REGEX")->take_all()->expected(1)->group("Quantization");
+  app.add_flag("--float", q.float_only, "convert only")->group("Quantization");
+  app.add_option("--threads", o.threads, "default: every processor; the result does not depend on it")->check(CLI::Range(1, 256));
+  app.add_option("--json", o.json, "write the report for machines")->type_name("FILE");
+  app.add_option("--export-qdq", o.export_qdq, "write the quantized model as ONNX with QuantizeLinear/DequantizeLinear too")->type_name("FILE.onnx");
+  app.add_flag("--verbose", o.verbose, "every operator");
+  app.add_flag("--quiet", o.quiet, "no progress, no report");
+  o.model.add_preprocessing(app);
+  return run_tool(app, "quantize", argc, argv, [&] { return run(o); });
+}
