@@ -78,7 +78,7 @@ void print_report(const Options& o, const QuantizeReport& r, size_t before, size
   }
   print_float_nodes(r);
   print_nodes(r, o.verbose);
-  std::printf("int8_mac_share %.4f\n", r.int8_mac_share);
+  std::printf("int8_mac_share %s\n", share(r.int8_mac_share).c_str());
   if (r.output_sqnr_db) {
     std::printf("agreement with float on %zu calibration samples: top1 %s sqnr_db %s\n", r.samples_compared, share(r.top1_agreement).c_str(),
                 decibel(r.output_sqnr_db).c_str());
@@ -86,18 +86,28 @@ void print_report(const Options& o, const QuantizeReport& r, size_t before, size
   for (const auto& w : r.warnings) std::printf("warning: %s; %s\n", w.message.c_str(), w.advice.c_str());
 }
 
-template <typename T> nlohmann::json or_null(const std::optional<T>& v) { return v ? nlohmann::json(*v) : nlohmann::json(nullptr); }
+nlohmann::json or_null(const std::optional<double>& v) { return v ? nlohmann::json(*v) : nlohmann::json(nullptr); }
 
 nlohmann::json to_json(const Options& o, const QuantizeReport& r, size_t before, size_t after) {
-  nlohmann::json j{{"model", o.model.path()}, {"output", o.output}, {"options", describe_options(o.quantize)}, {"bytes_before", before}, {"bytes_after", after},
-                   {"samples_used", r.samples_used}, {"int8_operators", r.int8_nodes}, {"float_operators", r.float_nodes}, {"int8_mac_share", r.int8_mac_share},
-                   {"samples_compared", r.samples_compared}, {"output_sqnr_db", or_null(r.output_sqnr_db)}, {"top1_agreement", or_null(r.top1_agreement)}};
+  nlohmann::json j;
+  j["model"] = o.model.path();
+  j["output"] = o.output;
+  j["options"] = describe_options(o.quantize);
+  j["bytes_before"] = before;
+  j["bytes_after"] = after;
+  j["samples_used"] = r.samples_used;
+  j["int8_operators"] = r.int8_nodes;
+  j["float_operators"] = r.float_nodes;
+  j["int8_mac_share"] = or_null(r.int8_mac_share);
+  j["samples_compared"] = r.samples_compared;
+  j["output_sqnr_db"] = or_null(r.output_sqnr_db);
+  j["top1_agreement"] = or_null(r.top1_agreement);
   j["skipped"] = j["ignored"] = j["nodes"] = j["warnings"] = nlohmann::json::array();
   for (const auto& s : r.skipped) j["skipped"].push_back({{"name", s.name}, {"reason", s.reason}});
   for (const auto& s : r.ignored) j["ignored"].push_back({{"name", s.name}, {"reason", s.reason}});
   for (const auto& n : r.nodes) {
     j["nodes"].push_back({{"name", n.name}, {"operator", n.op}, {"precision", n.precision}, {"reason", n.reason}, {"output", n.output}, {"float_output", n.float_output},
-                          {"sqnr_db", or_null(n.sqnr_db)}, {"clipped_share", or_null(n.clipped_share)}, {"range", {n.range_min, n.range_max}}});
+                          {"sqnr_db", or_null(n.sqnr_db)}, {"clipped_share", or_null(n.clipped_share)}, {"range", nlohmann::json::array({n.range_min, n.range_max})}});
   }
   for (const auto& w : r.warnings) j["warnings"].push_back({{"message", w.message}, {"advice", w.advice}});
   return j;

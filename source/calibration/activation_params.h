@@ -12,8 +12,8 @@ Result<Target> parse_target(const std::string& text);                   // any, 
 
 /// How a tensor's range lies around 0. Decided on the whole range, before clipping.
 enum class RangeKind {
-  kOneSided,   // min >= 0 or max <= 0
-  kLopsided,   // the shorter side is at most half of the longer: SiLU, HardSwish, GELU, LeakyReLU
+  kOneSided,  // min >= 0 or max <= 0
+  kLopsided,  // the shorter side is at most half of the longer: SiLU, HardSwish, GELU, LeakyReLU
   kTwoSided,
 };
 RangeKind range_kind(ValueRange range);
@@ -23,14 +23,14 @@ RangeKind range_kind(ValueRange range);
 int levels_for(ValueRange range, ActivationMode mode, Target target);
 
 /// int8 parameters for real values clipped to `threshold` (min <= 0 <= max). Zero is exact.
-///   auto:       one-sided and lopsided ranges asymmetric (min >= 0: zero point −128, 255 steps up to T), two-sided symmetric
-///   symmetric:  zero point 0, scale T/127
-///   asymmetric: scale (max − min)/255, zero point from min
+///   auto:       one-sided and lopsided ranges asymmetric (min >= 0: zero point −128, 255 steps up to T), two-sided
+///   symmetric symmetric:  zero point 0, scale T/127 asymmetric: scale (max − min)/255, zero point from min
 /// Target avx2: one-sided and lopsided ranges that are not symmetric keep to q 0…127 (qmin 0, zero point >= 0).
 /// A range without extent, or whose scale would not be a normal finite number, gets scale 1.
 QuantParams choose_params(ValueRange range, ValueRange threshold, ActivationMode mode, Target target);
 
-/// Share of the histogram's values outside `threshold`, counted in whole bins (a bin counts when its middle is outside).
+/// Share of the histogram's values outside `threshold`, counted in whole bins (a bin counts when its middle is
+/// outside).
 double clipped_share(const Histogram& histogram, ValueRange threshold);
 
 }  // namespace lq::calibration

@@ -22,9 +22,12 @@ Result<ModelIr> add_taps(const ModelIr& model, const std::vector<TensorId>& taps
   ModelIr copy = model;
   Graph& graph = copy.main();
   for (TensorId id : taps) {
-    if (id < 0 || size_t(id) >= graph.tensors.size()) return invalid_argument("tapped tensor " + std::to_string(id) + " does not exist");
+    if (id < 0 || size_t(id) >= graph.tensors.size())
+      return invalid_argument("tapped tensor " + std::to_string(id) + " does not exist");
     const Tensor& tensor = graph.tensor(id);
-    if (tensor.is_constant() || tensor.dtype != DType::Float32) return invalid_argument("tensor '" + tensor.name + "' cannot be tapped: it is " + (tensor.is_constant() ? "a constant" : "not float32"));
+    if (tensor.is_constant() || tensor.dtype != DType::Float32)
+      return invalid_argument("tensor '" + tensor.name + "' cannot be tapped: it is " +
+                              (tensor.is_constant() ? "a constant" : "not float32"));
     const auto input = std::find(graph.inputs.begin(), graph.inputs.end(), id);
     if (input != graph.inputs.end()) {
       places.push_back({true, size_t(input - graph.inputs.begin())});
@@ -59,7 +62,9 @@ Status check_same_taps(const std::vector<std::string>& a, const std::vector<std:
 std::vector<TensorId> float_tensors(const Graph& graph) {
   std::vector<TensorId> ids = graph.inputs;
   for (const Node& node : graph.nodes) ids.insert(ids.end(), node.outputs.begin(), node.outputs.end());
-  std::erase_if(ids, [&](TensorId id) { return id < 0 || graph.tensor(id).dtype != DType::Float32 || graph.tensor(id).is_constant(); });
+  std::erase_if(ids, [&](TensorId id) {
+    return id < 0 || graph.tensor(id).dtype != DType::Float32 || graph.tensor(id).is_constant();
+  });
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return ids;
@@ -101,7 +106,8 @@ Status HistogramCollection::merge(const HistogramCollection& other) {
 Collector::Collector(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Collector::~Collector() = default;
 
-Result<std::unique_ptr<Collector>> Collector::create(const ModelIr& model, std::vector<TensorId> taps, CollectorOptions options) {
+Result<std::unique_ptr<Collector>> Collector::create(const ModelIr& model, std::vector<TensorId> taps,
+                                                     CollectorOptions options) {
   auto state = std::make_unique<State>();
   for (TensorId id : taps) {
     if (id >= 0 && size_t(id) < model.main().tensors.size()) state->names.push_back(model.main().tensor(id).name);
@@ -129,12 +135,14 @@ Result<RangeCollection> Collector::collect_ranges(const DataSource& source) cons
     for (size_t t = 0; t < taps; ++t) result.stats[t].merge(partial[w][t]);
   }
   if (result.used == 0) {
-    return invalid_argument(source.folder() + ": no usable sample; the first of " + std::to_string(result.skipped.size()) + ": " + result.skipped.front().reason);
+    return invalid_argument(source.folder() + ": no usable sample; the first of " +
+                            std::to_string(result.skipped.size()) + ": " + result.skipped.front().reason);
   }
   return result;
 }
 
-Result<HistogramCollection> Collector::collect_histograms(const DataSource& source, const RangeCollection& ranges) const {
+Result<HistogramCollection> Collector::collect_histograms(const DataSource& source,
+                                                          const RangeCollection& ranges) const {
   LQ_RETURN_IF_ERROR(check_same_taps(state_->names, ranges.names));
   const size_t taps = state_->places.size();
   std::vector<Histogram> empty;
@@ -155,7 +163,8 @@ Result<HistogramCollection> Collector::collect_histograms(const DataSource& sour
   for (size_t t = 0; t < taps; ++t) {
     // Only NaN and Inf may lie outside; pass 1 counted them, over this source or more.
     if (result.histograms[t].outside() > ranges.stats[t].nan + ranges.stats[t].inf) {
-      return invalid_argument(source.folder() + ": the samples changed between the two passes (tensor '" + result.names[t] + "' left its range)");
+      return invalid_argument(source.folder() + ": the samples changed between the two passes (tensor '" +
+                              result.names[t] + "' left its range)");
     }
   }
   return result;

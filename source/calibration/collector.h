@@ -1,5 +1,6 @@
 // Runs the float model over a data source and gathers the statistics of its tensors: pass 1 ranges, pass 2 histograms.
-// The model is the one that ships later, run by the runtime's own sessions; tapped tensors are made extra graph outputs of a copy.
+// The model is the one that ships later, run by the runtime's own sessions; tapped tensors are made extra graph outputs
+// of a copy.
 #pragma once
 #include <functional>
 #include <map>
@@ -26,18 +27,18 @@ struct Progress {
 };
 
 struct CollectorOptions {
-  int threads = 1;                                 // samples in parallel, one session each
+  int threads = 1;  // samples in parallel, one session each
   std::optional<Isa> isa;
   Logger logger;
-  std::function<void(const Progress&)> progress;   // called from worker threads, one at a time
+  std::function<void(const Progress&)> progress;  // called from worker threads, one at a time
 };
 
 /// Pass 1 over one data source, or several merged.
 struct RangeCollection {
-  std::vector<std::string> names;                  // of the tapped tensors
-  std::vector<RangeStats> stats;                   // one per tap
-  size_t used = 0;                                 // samples that counted
-  std::vector<SkippedSample> skipped;              // by sample order; unreadable, or of a shape the model refuses
+  std::vector<std::string> names;      // of the tapped tensors
+  std::vector<RangeStats> stats;       // one per tap
+  size_t used = 0;                     // samples that counted
+  std::vector<SkippedSample> skipped;  // by sample order; unreadable, or of a shape the model refuses
   Status merge(const RangeCollection& other);
 };
 
@@ -55,7 +56,8 @@ struct HistogramCollection {
 class Collector {
  public:
   /// `taps`: float32 tensors of the main graph (inputs, node outputs; constants are refused).
-  static Result<std::unique_ptr<Collector>> create(const ModelIr& model, std::vector<TensorId> taps, CollectorOptions options);
+  static Result<std::unique_ptr<Collector>> create(const ModelIr& model, std::vector<TensorId> taps,
+                                                   CollectorOptions options);
   ~Collector();
 
   /// Samples that cannot be read are skipped and reported; none left is an error, with the first reason.

@@ -23,7 +23,8 @@ Result<std::vector<std::string>> list_files(const std::string& folder) {
     const bool hidden = it->path().filename().string().starts_with(".");
     if (hidden) it.disable_recursion_pending();
     std::error_code ignored;
-    if (!hidden && it->is_regular_file(ignored)) files.push_back(it->path().lexically_relative(folder).generic_string());
+    if (!hidden && it->is_regular_file(ignored))
+      files.push_back(it->path().lexically_relative(folder).generic_string());
     it.increment(error);
   }
   if (error) return io_error(folder + ": cannot be listed: " + error.message());
@@ -57,7 +58,10 @@ void DataSource::add_entry(std::string name, std::vector<std::string> files) {
   int64_t slices = 1;
   for (size_t i = 0; i < files.size() && files.size() == inputs_.size(); ++i) {
     const int64_t n = stacked_samples(folder_ + "/" + files[i], inputs_[i]);
-    if (i > 0 && n != slices) { slices = 1; break; }  // they do not agree: load says which shape does not fit
+    if (i > 0 && n != slices) {
+      slices = 1;
+      break;
+    }  // they do not agree: load says which shape does not fit
     slices = n;
   }
   if (slices == 1) {
@@ -70,31 +74,43 @@ void DataSource::add_entry(std::string name, std::vector<std::string> files) {
 Status DataSource::list_single() {
   LQ_ASSIGN_OR_RETURN(const std::vector<std::string> files, list_files(folder_));
   for (const std::string& file : files) {
-    if (is_sample_name(file)) add_entry(file, {file});
-    else if (fs::path(file).filename() != "labels.tsv") ignored_.push_back({file, "not an image, .npy, .npz or .pb file"});
+    if (is_sample_name(file))
+      add_entry(file, {file});
+    else if (fs::path(file).filename() != "labels.tsv")
+      ignored_.push_back({file, "not an image, .npy, .npz or .pb file"});
   }
-  if (files.empty()) return invalid_argument(folder_ + ": the folder is empty; put images, .npy, .npz or .pb samples there");
-  if (entries_.empty()) return invalid_argument(folder_ + ": no usable file: none of its " + std::to_string(files.size()) + " files is an image, .npy, .npz or .pb");
+  if (files.empty())
+    return invalid_argument(folder_ + ": the folder is empty; put images, .npy, .npz or .pb samples there");
+  if (entries_.empty())
+    return invalid_argument(folder_ + ": no usable file: none of its " + std::to_string(files.size()) +
+                            " files is an image, .npy, .npz or .pb");
   return {};
 }
 
 Status DataSource::list_multiple() {
-  std::vector<std::map<std::string, std::string>> by_stem(inputs_.size());  // for each input: stem -> file relative to folder_
+  std::vector<std::map<std::string, std::string>> by_stem(
+      inputs_.size());  // for each input: stem -> file relative to folder_
   std::vector<std::string> folders;
   std::set<std::string> stems;
   for (size_t i = 0; i < inputs_.size(); ++i) {
     std::error_code error;
     std::string sub = inputs_[i].name;
-    if (sub.empty() || sub.find("..") != std::string::npos || !fs::is_directory(folder_ + "/" + sub, error)) sub = folder_name_of_input(sub);
+    if (sub.empty() || sub.find("..") != std::string::npos || !fs::is_directory(folder_ + "/" + sub, error))
+      sub = folder_name_of_input(sub);
     if (!fs::is_directory(folder_ + "/" + sub, error)) {
-      return not_found(folder_ + ": the model has " + std::to_string(inputs_.size()) + " inputs; sub-folder '" + sub + "' for input '" + inputs_[i].name +
-                       "' is missing (or give .npz files that hold all inputs)");
+      return not_found(folder_ + ": the model has " + std::to_string(inputs_.size()) + " inputs; sub-folder '" + sub +
+                       "' for input '" + inputs_[i].name + "' is missing (or give .npz files that hold all inputs)");
     }
     LQ_ASSIGN_OR_RETURN(const std::vector<std::string> files, list_files(folder_ + "/" + sub));
     for (const std::string& file : files) {
-      if (!is_sample_name(file)) { ignored_.push_back({sub + "/" + file, "not an image, .npy, .npz or .pb file"}); continue; }
+      if (!is_sample_name(file)) {
+        ignored_.push_back({sub + "/" + file, "not an image, .npy, .npz or .pb file"});
+        continue;
+      }
       const auto [at, fresh] = by_stem[i].emplace(stem_of(file), sub + "/" + file);
-      if (!fresh) return invalid_argument(folder_ + ": '" + at->second + "' and '" + sub + "/" + file + "' are the same sample; remove one");
+      if (!fresh)
+        return invalid_argument(folder_ + ": '" + at->second + "' and '" + sub + "/" + file +
+                                "' are the same sample; remove one");
       stems.insert(stem_of(file));
     }
     folders.push_back(sub);
@@ -105,7 +121,8 @@ Status DataSource::list_multiple() {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       const auto at = by_stem[i].find(stem);
       if (at == by_stem[i].end()) {
-        return not_found(folder_ + "/" + folders[i] + ": no file for sample '" + stem + "', which input '" + inputs_[i].name + "' needs");
+        return not_found(folder_ + "/" + folders[i] + ": no file for sample '" + stem + "', which input '" +
+                         inputs_[i].name + "' needs");
       }
       files.push_back(at->second);
     }
@@ -133,7 +150,8 @@ Result<DataSource> DataSource::open(const std::string& folder, std::vector<Input
     // .npz files directly in the folder hold all inputs; sub-folders are looked at only without them.
     LQ_ASSIGN_OR_RETURN(const std::vector<std::string> files, list_files(folder));
     for (const std::string& file : files) {
-      if (extension_of(file) == ".npz" && file.find('/') == std::string::npos) source.entries_.push_back({file, {file}, -1});
+      if (extension_of(file) == ".npz" && file.find('/') == std::string::npos)
+        source.entries_.push_back({file, {file}, -1});
     }
     if (source.entries_.empty()) LQ_RETURN_IF_ERROR(source.list_multiple());
   }
@@ -141,7 +159,8 @@ Result<DataSource> DataSource::open(const std::string& folder, std::vector<Input
   return source;
 }
 
-Result<DataSource> DataSource::open_files(const std::string& folder, const std::vector<std::string>& files, InputSpec input) {
+Result<DataSource> DataSource::open_files(const std::string& folder, const std::vector<std::string>& files,
+                                          InputSpec input) {
   DataSource source;
   source.folder_ = folder, source.inputs_ = {std::move(input)};
   LQ_RETURN_IF_ERROR(check_folder(folder));

@@ -1,4 +1,5 @@
-// A folder of samples: lists it once, sorted, then loads any sample on demand from any thread. Nothing is kept in memory.
+// A folder of samples: lists it once, sorted, then loads any sample on demand from any thread. Nothing is kept in
+// memory.
 #pragma once
 #include <memory>
 #include <optional>
@@ -26,9 +27,9 @@ struct SkippedSample {
   std::string name, reason;
 };
 
-/// One file -> one input: an image, .npy, .npz (the array named as the input; for an only input also a lone array of any
-/// name) or TensorProto .pb, told by its extension. Converts the type, adds a missing batch axis of 1, checks the shape.
-/// Errors start with the path.
+/// One file -> one input: an image, .npy, .npz (the array named as the input; for an only input also a lone array of
+/// any name) or TensorProto .pb, told by its extension. Converts the type, adds a missing batch axis of 1, checks the
+/// shape. Errors start with the path.
 Result<HostTensor> load_input_file(const std::string& path, const InputSpec& spec, bool only_input = true);
 
 /// True for the extensions load_input_file knows.
@@ -36,13 +37,15 @@ bool is_sample_name(const std::string& name);
 
 class DataSource {
  public:
-  /// One input: every known file of the folder and its sub-folders. Several: one sub-folder per input name ('/', '\' and ':' of a
-  /// name may be '_'), files matched by stem; or .npz files that hold all inputs. A .npy whose leading axis is a multiple of the input's
-  /// fixed leading dimension counts as several samples. Samples are sorted by name, byte-wise; max_samples > 0 picks that many, evenly spaced.
-  /// Errors: no folder, no usable file, a missing sub-folder, a sample some input has no file for, two files of one stem.
+  /// One input: every known file of the folder and its sub-folders. Several: one sub-folder per input name ('/', '\'
+  /// and ':' of a name may be '_'), files matched by stem; or .npz files that hold all inputs. A .npy whose leading
+  /// axis is a multiple of the input's fixed leading dimension counts as several samples. Samples are sorted by name,
+  /// byte-wise; max_samples > 0 picks that many, evenly spaced. Errors: no folder, no usable file, a missing
+  /// sub-folder, a sample some input has no file for, two files of one stem.
   static Result<DataSource> open(const std::string& folder, std::vector<InputSpec> inputs, size_t max_samples = 0);
   /// The named files (relative to folder) for a model with one input, in the given order.
-  static Result<DataSource> open_files(const std::string& folder, const std::vector<std::string>& files, InputSpec input);
+  static Result<DataSource> open_files(const std::string& folder, const std::vector<std::string>& files,
+                                       InputSpec input);
 
   size_t size() const { return entries_.size(); }
   const std::string& name(size_t i) const { return entries_[i].name; }

@@ -6,10 +6,13 @@
 namespace lq::calibration {
 namespace {
 
-/// Eight independent lanes so that the compiler can use vector minimum and maximum; their joining order does not matter.
+/// Eight independent lanes so that the compiler can use vector minimum and maximum; their joining order does not
+/// matter.
 constexpr size_t kLanes = 8;
 
-struct MinMax { float lo[kLanes], hi[kLanes]; };
+struct MinMax {
+  float lo[kLanes], hi[kLanes];
+};
 
 /// NaN and Inf are left out: the comparison is false for both.
 void update(MinMax& m, const float* x, size_t lanes, uint64_t& finite) {
@@ -45,7 +48,8 @@ void RangeStats::add(const float* values, size_t count, const std::string& sampl
 void RangeStats::merge(const RangeStats& other) {
   min = std::min(min, other.min), max = std::max(max, other.max);
   finite += other.finite, nan += other.nan, inf += other.inf;
-  if (first_bad_sample.empty() || (!other.first_bad_sample.empty() && other.first_bad_sample < first_bad_sample)) first_bad_sample = other.first_bad_sample;
+  if (first_bad_sample.empty() || (!other.first_bad_sample.empty() && other.first_bad_sample < first_bad_sample))
+    first_bad_sample = other.first_bad_sample;
 }
 
 ValueRange RangeStats::range() const {
@@ -73,7 +77,8 @@ void Histogram::add(const float* values, size_t count) {
 }
 
 Status Histogram::merge(const Histogram& other) {
-  if (range_.min != other.range_.min || range_.max != other.range_.max) return invalid_argument("histograms over different ranges cannot be merged; merge the ranges of pass 1 first");
+  if (range_.min != other.range_.min || range_.max != other.range_.max)
+    return invalid_argument("histograms over different ranges cannot be merged; merge the ranges of pass 1 first");
   for (size_t b = 0; b < size_t(kBins); ++b) positive_[b] += other.positive_[b], negative_[b] += other.negative_[b];
   tiny_ += other.tiny_, outside_ += other.outside_;
   return {};

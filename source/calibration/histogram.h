@@ -1,5 +1,5 @@
-// Statistics of one tensor over all samples: pass 1 (range) and pass 2 (histogram). Every member is an integer, a minimum or a maximum:
-// adding samples in any order, in any number of parts, gives the same bits.
+// Statistics of one tensor over all samples: pass 1 (range) and pass 2 (histogram). Every member is an integer, a
+// minimum or a maximum: adding samples in any order, in any number of parts, gives the same bits.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -11,14 +11,15 @@
 
 namespace lq::calibration {
 
-inline constexpr int kBins = 2048;             // a side
-inline constexpr float kTinyMagnitude = 1e-6f; // |x| up to here stays out of the histogram (not out of the range)
+inline constexpr int kBins = 2048;              // a side
+inline constexpr float kTinyMagnitude = 1e-6f;  // |x| up to here stays out of the histogram (not out of the range)
 
 /// Pass 1.
 struct RangeStats {
-  float min = std::numeric_limits<float>::infinity(), max = -std::numeric_limits<float>::infinity();  // of finite values
+  float min = std::numeric_limits<float>::infinity(),
+        max = -std::numeric_limits<float>::infinity();  // of finite values
   uint64_t finite = 0, nan = 0, inf = 0;
-  std::string first_bad_sample;                // smallest name of a sample with NaN or Inf; "" if none
+  std::string first_bad_sample;  // smallest name of a sample with NaN or Inf; "" if none
   void add(const float* values, size_t count, const std::string& sample_name);
   void merge(const RangeStats& other);
   /// [min, max] with -0 as 0; [0, 0] when no finite value was seen.

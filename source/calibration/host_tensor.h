@@ -13,8 +13,14 @@ struct HostTensor {
   DType dtype = DType::Undefined;
   Shape shape;
   std::vector<uint8_t> data;  // element_count(shape) * dtype_size(dtype) bytes
-  template <typename T> T* as() { return reinterpret_cast<T*>(data.data()); }
-  template <typename T> const T* as() const { return reinterpret_cast<const T*>(data.data()); }
+  template <typename T>
+  T* as() {
+    return reinterpret_cast<T*>(data.data());
+  }
+  template <typename T>
+  const T* as() const {
+    return reinterpret_cast<const T*>(data.data());
+  }
 };
 
 /// Largest tensor a reader accepts, in bytes: a bound for untrusted headers, far above real samples.

@@ -1,11 +1,11 @@
 #include "calibration/image.h"
 
+#include <stb/stb_image.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstring>
 #include <memory>
-
-#include <stb/stb_image.h>
 
 #include "base/file.h"
 #include "calibration/image_check.h"
@@ -31,11 +31,12 @@ std::string stb_reason() {
 /// stb_image's decoder behind our limits; drops alpha.
 Result<Image> decode_with_stb(const uint8_t* data, size_t size) {
   int width = 0, height = 0, components = 0;
-  if (!stbi_info_from_memory(data, int(size), &width, &height, &components)) return corrupt("cannot be decoded: " + stb_reason());
+  if (!stbi_info_from_memory(data, int(size), &width, &height, &components))
+    return corrupt("cannot be decoded: " + stb_reason());
   if (width <= 0 || height <= 0) return corrupt("the image is empty");
   if (int64_t(width) * height > kMaxPixels) return invalid_argument("more than 128 Mpixel; make the image smaller");
-  std::unique_ptr<stbi_uc, void (*)(void*)> decoded(stbi_load_from_memory(data, int(size), &width, &height, &components, 0),
-                                                    stbi_image_free);
+  std::unique_ptr<stbi_uc, void (*)(void*)> decoded(
+      stbi_load_from_memory(data, int(size), &width, &height, &components, 0), stbi_image_free);
   if (!decoded) return corrupt("cannot be decoded: " + stb_reason());
   Image image = make_image(width, height, components >= 3 ? 3 : 1);
   const size_t count = size_t(width) * size_t(height);
@@ -47,9 +48,12 @@ Result<Image> decode_with_stb(const uint8_t* data, size_t size) {
 
 Result<Image> decode_jpeg(const uint8_t* data, size_t size, bool apply_exif) {
   LQ_ASSIGN_OR_RETURN(const JpegScan scan, check_jpeg(data, size));
+  auto image = decode_with_stb(data, size);
+  if (!image.ok()) return image;
   const std::vector<uint8_t> guarded = guard_jpeg_scans(data, size, scan);
-  auto image = decode_with_stb(guarded.data(), guarded.size());
-  if (!image.ok() || !apply_exif || scan.orientation == 1) return image;
+  const auto check = decode_with_stb(guarded.data(), guarded.size());
+  if (!check.ok() || check->pixels != image->pixels) return corrupt("truncated: the image data ends early");
+  if (!apply_exif || scan.orientation == 1) return image;
   return apply_orientation(*image, scan.orientation);
 }
 
@@ -57,11 +61,18 @@ Result<Image> decode(const uint8_t* data, size_t size, bool apply_exif) {
   if (size == 0) return corrupt("the file is empty");
   if (size > kMaxImageFileBytes) return invalid_argument("the file is larger than 512 MB");
   switch (sniff(data, size)) {
-    case Kind::kJpeg: return decode_jpeg(data, size, apply_exif);
-    case Kind::kPng: LQ_RETURN_IF_ERROR(check_png(data, size)); return decode_with_stb(data, size);
-    case Kind::kBmp: LQ_RETURN_IF_ERROR(check_bmp(data, size)); return decode_with_stb(data, size);
-    case Kind::kPnm: return decode_pnm(data, size);
-    case Kind::kUnknown: break;
+    case Kind::kJpeg:
+      return decode_jpeg(data, size, apply_exif);
+    case Kind::kPng:
+      LQ_RETURN_IF_ERROR(check_png(data, size));
+      return decode_with_stb(data, size);
+    case Kind::kBmp:
+      LQ_RETURN_IF_ERROR(check_bmp(data, size));
+      return decode_with_stb(data, size);
+    case Kind::kPnm:
+      return decode_pnm(data, size);
+    case Kind::kUnknown:
+      break;
   }
   return corrupt("not a JPEG, PNG, BMP, PPM or PGM image");
 }
@@ -124,15 +135,30 @@ Image apply_orientation(const Image& image, int orientation) {
     for (int x = 0; x < out.width; ++x) {
       int sx = x, sy = y;  // where the upright pixel (x, y) is stored; TIFF 6.0, tag 274
       switch (orientation) {
-        case 2: sx = w - 1 - x; break;                   // mirrored
-        case 3: sx = w - 1 - x, sy = h - 1 - y; break;   // 180 degrees
-        case 4: sy = h - 1 - y; break;                   // upside down, mirrored
-        case 5: sx = y, sy = x; break;                   // transposed
-        case 6: sx = y, sy = h - 1 - x; break;           // stored turned left: turn right
-        case 7: sx = w - 1 - y, sy = h - 1 - x; break;   // anti-transposed
-        case 8: sx = w - 1 - y, sy = x; break;           // stored turned right: turn left
+        case 2:
+          sx = w - 1 - x;
+          break;  // mirrored
+        case 3:
+          sx = w - 1 - x, sy = h - 1 - y;
+          break;  // 180 degrees
+        case 4:
+          sy = h - 1 - y;
+          break;  // upside down, mirrored
+        case 5:
+          sx = y, sy = x;
+          break;  // transposed
+        case 6:
+          sx = y, sy = h - 1 - x;
+          break;  // stored turned left: turn right
+        case 7:
+          sx = w - 1 - y, sy = h - 1 - x;
+          break;  // anti-transposed
+        case 8:
+          sx = w - 1 - y, sy = x;
+          break;  // stored turned right: turn left
       }
-      std::memcpy(out.row(y) + size_t(x) * out.channels, image.row(sy) + size_t(sx) * image.channels, size_t(image.channels));
+      std::memcpy(out.row(y) + size_t(x) * out.channels, image.row(sy) + size_t(sx) * image.channels,
+                  size_t(image.channels));
     }
   }
   return out;

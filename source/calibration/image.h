@@ -22,9 +22,10 @@ Image make_image(int width, int height, int channels);  // zeroed
 inline constexpr int64_t kMaxPixels = int64_t(1) << 27;
 inline constexpr size_t kMaxImageFileBytes = size_t(1) << 29;
 
-/// Decodes by content, not by file name. Gray and gray+alpha give 1 channel, everything else 3 (R, G, B); alpha is dropped without blending.
-/// 16-bit samples keep their high byte (v >> 8). JPEG: the EXIF orientation is applied when asked. Truncated or
-/// damaged files are errors, also where a lenient decoder would fill in gray. `name` stands in front of messages.
+/// Decodes by content, not by file name. Gray and gray+alpha give 1 channel, everything else 3 (R, G, B); alpha is
+/// dropped without blending. 16-bit samples keep their high byte (v >> 8). JPEG: the EXIF orientation is applied when
+/// asked. Truncated or damaged files are errors, also where a lenient decoder would fill in gray. `name` stands in
+/// front of messages.
 Result<Image> decode_image(const uint8_t* data, size_t size, const std::string& name, bool apply_exif);
 Result<Image> read_image(const std::string& path, bool apply_exif);
 

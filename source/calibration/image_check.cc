@@ -15,7 +15,10 @@ uint32_t le32(const uint8_t* p) { return le16(p + 2) << 16 | le16(p); }
 
 /// What the marker walk needs to know of the frame: to count restart intervals and find components without a scan.
 struct JpegFrame {
-  struct Component { uint8_t id = 0, h = 1, v = 1; bool scanned = false; };
+  struct Component {
+    uint8_t id = 0, h = 1, v = 1;
+    bool scanned = false;
+  };
   uint32_t width = 0, height = 0, h_max = 1, v_max = 1, restart_interval = 0;
   std::vector<Component> components;
 };
@@ -28,8 +31,10 @@ Status parse_frame(const uint8_t* p, size_t length, JpegFrame& frame) {
   for (int i = 0; i < p[5]; ++i) {
     const uint8_t* c = p + 6 + 3 * i;
     const JpegFrame::Component component{c[0], uint8_t(c[1] >> 4), uint8_t(c[1] & 15), false};
-    if (component.h < 1 || component.h > 4 || component.v < 1 || component.v > 4) return corrupt("bad sampling factors");
-    frame.h_max = std::max<uint32_t>(frame.h_max, component.h), frame.v_max = std::max<uint32_t>(frame.v_max, component.v);
+    if (component.h < 1 || component.h > 4 || component.v < 1 || component.v > 4)
+      return corrupt("bad sampling factors");
+    frame.h_max = std::max<uint32_t>(frame.h_max, component.h),
+    frame.v_max = std::max<uint32_t>(frame.v_max, component.v);
     frame.components.push_back(component);
   }
   return {};
@@ -46,7 +51,8 @@ Result<uint32_t> parse_scan_header(const uint8_t* p, size_t length, JpegFrame& f
       if (c.id != p[1 + 2 * i]) continue;
       c.scanned = true;
       if (p[0] == 1) {  // not interleaved: one block is one MCU (T.81 A.2.2)
-        mcus = ceil_div(ceil_div(uint64_t(frame.width) * c.h, frame.h_max), 8) * ceil_div(ceil_div(uint64_t(frame.height) * c.v, frame.v_max), 8);
+        mcus = ceil_div(ceil_div(uint64_t(frame.width) * c.h, frame.h_max), 8) *
+               ceil_div(ceil_div(uint64_t(frame.height) * c.v, frame.v_max), 8);
       }
     }
   }
@@ -92,7 +98,8 @@ Result<JpegScan> check_jpeg(const uint8_t* data, size_t size) {
     const uint8_t marker = data[pos++];
     if (marker == 0xD9) break;
     if (marker == 0x00 || marker == 0x01 || (marker >= 0xD0 && marker <= 0xD8)) continue;  // no segment follows
-    if (size - pos < 2 || be16(data + pos) < 2 || be16(data + pos) > size - pos) return corrupt("truncated: a segment reaches past the end");
+    if (size - pos < 2 || be16(data + pos) < 2 || be16(data + pos) > size - pos)
+      return corrupt("truncated: a segment reaches past the end");
     const uint8_t* body = data + pos + 2;
     const size_t length = be16(data + pos) - 2;
     pos += 2 + length;
@@ -115,13 +122,13 @@ Result<JpegScan> check_jpeg(const uint8_t* data, size_t size) {
 }
 
 std::vector<uint8_t> guard_jpeg_scans(const uint8_t* data, size_t size, const JpegScan& scan) {
-  constexpr int kGuardBytes = 8;
+  constexpr size_t kGuardBytes = 8;  // more than a decoder reads ahead
   std::vector<uint8_t> out;
-  out.reserve(size + scan.scan_ends.size() * 2 * kGuardBytes);
+  out.reserve(size + scan.scan_ends.size() * kGuardBytes);
   size_t begin = 0;
   for (size_t end : scan.scan_ends) {
     out.insert(out.end(), data + begin, data + end);
-    for (int i = 0; i < kGuardBytes; ++i) out.push_back(0xFF), out.push_back(0x00);
+    out.insert(out.end(), kGuardBytes, uint8_t(0xFE));
     begin = end;
   }
   out.insert(out.end(), data + begin, data + size);
@@ -156,7 +163,8 @@ Status check_bmp(const uint8_t* data, size_t size) {
   int64_t height = os2 ? int64_t(le16(data + 20)) : int64_t(int32_t(le32(data + 22)));
   const uint64_t bits = le16(data + (os2 ? 24 : 28));
   if (height < 0) height = -height;  // rows from the top
-  if (width <= 0 || height == 0 || width > 65536 || height > 65536 || bits == 0 || bits > 32) return corrupt("bad BMP header");
+  if (width <= 0 || height == 0 || width > 65536 || height > 65536 || bits == 0 || bits > 32)
+    return corrupt("bad BMP header");
   const uint64_t stride = (uint64_t(width) * bits + 31) / 32 * 4;
   const uint64_t need = offset + stride * (uint64_t(height) - 1) + (uint64_t(width) * bits + 7) / 8;
   if (need > size) return corrupt("truncated: pixel rows are missing");

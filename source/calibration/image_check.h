@@ -9,19 +9,20 @@
 namespace lq::calibration {
 
 struct JpegScan {
-  int orientation = 1;             // EXIF, 1…8; 1 when absent or malformed
-  std::vector<size_t> scan_ends;   // offsets of the markers that end each entropy-coded scan
+  int orientation = 1;            // EXIF, 1…8; 1 when absent or malformed
+  std::vector<size_t> scan_ends;  // offsets of the markers that end each entropy-coded scan
 };
 /// Walks all markers to EOI. Errors: no EOI, a segment past the end, a frame component no scan carries, restart
 /// intervals missing.
 Result<JpegScan> check_jpeg(const uint8_t* data, size_t size);
 
-/// The same JPEG with 64 one-bits in front of each marker that ends a scan. A run of 16 ones is no Huffman code (T.81
-/// F.1.2.1), so a decoder that needs more bits than the scan has fails instead of inventing pixels; one that has
-/// enough never reads them.
+/// The same JPEG with eight bytes 0xFE in front of each marker that ends a scan. A decoder that has all its bits never
+/// looks at them; one whose scan is short takes them for data where it would otherwise invent zeros. So the two decode
+/// alike iff no scan is short.
 std::vector<uint8_t> guard_jpeg_scans(const uint8_t* data, size_t size, const JpegScan& scan);
 
-/// Chunk structure, CRC of every critical chunk, and the compressed data: complete, its checksum right, no larger than the image.
+/// Chunk structure, CRC of every critical chunk, and the compressed data: complete, its checksum right, no larger than
+/// the image.
 Status check_png(const uint8_t* data, size_t size);
 
 /// Pixel rows present for the header's size (uncompressed BMP).

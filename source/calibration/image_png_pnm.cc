@@ -43,14 +43,16 @@ class InflateCheck {
 /// Most bytes the raw image data can have: every interlace pass adds at most a filter byte and a partial byte a row.
 Result<uint64_t> png_data_limit(const uint8_t* ihdr) {
   const uint64_t width = be32(ihdr), height = be32(ihdr + 4), depth = ihdr[8];
-  if (width == 0 || height == 0 || width > (1u << 16) || height > (1u << 16) || depth > 16) return corrupt("bad PNG header");
+  if (width == 0 || height == 0 || width > (1u << 16) || height > (1u << 16) || depth > 16)
+    return corrupt("bad PNG header");
   return (width * 4 * std::max<uint64_t>(depth, 1) / 8 + 2) * height * 2 + 64;
 }
 
 }  // namespace
 
 Status check_png(const uint8_t* data, size_t size) {
-  if (size < 33 || std::memcmp(data + 12, "IHDR", 4) != 0 || be32(data + 8) != 13) return corrupt("truncated: PNG header incomplete");
+  if (size < 33 || std::memcmp(data + 12, "IHDR", 4) != 0 || be32(data + 8) != 13)
+    return corrupt("truncated: PNG header incomplete");
   LQ_ASSIGN_OR_RETURN(const uint64_t limit, png_data_limit(data + 16));
   InflateCheck pixels(limit);
   size_t pos = 8;
@@ -60,7 +62,8 @@ Status check_png(const uint8_t* data, size_t size) {
     const uint8_t* type = data + pos + 4;
     if (length > size - pos - 12) return corrupt("truncated: a chunk reaches past the end");
     const bool critical = (type[0] & 0x20) == 0;
-    if (critical && crc32(0, type, uInt(length + 4)) != be32(type + 4 + length)) return corrupt("damaged: wrong checksum of a PNG chunk");
+    if (critical && crc32(0, type, uInt(length + 4)) != be32(type + 4 + length))
+      return corrupt("damaged: wrong checksum of a PNG chunk");
     if (std::memcmp(type, "IDAT", 4) == 0) LQ_RETURN_IF_ERROR(pixels.feed(type + 4, length));
     if (std::memcmp(type, "IEND", 4) == 0) break;
     pos += 12 + length;
@@ -77,8 +80,10 @@ class PnmText {
   PnmText(const uint8_t* data, size_t size) : data_(data), size_(size) {}
   bool next(uint32_t limit, uint32_t& value) {
     while (pos_ < size_ && (is_space(data_[pos_]) || data_[pos_] == '#')) {
-      if (data_[pos_] == '#') while (pos_ < size_ && data_[pos_] != '\n') ++pos_;
-      else ++pos_;
+      if (data_[pos_] == '#')
+        while (pos_ < size_ && data_[pos_] != '\n') ++pos_;
+      else
+        ++pos_;
     }
     if (pos_ >= size_ || !is_digit(data_[pos_])) return false;
     for (value = 0; pos_ < size_ && is_digit(data_[pos_]); ++pos_) {
@@ -110,14 +115,16 @@ Result<Image> decode_pnm(const uint8_t* data, size_t size) {
   const bool binary = data[1] >= '5', color = data[1] == '3' || data[1] == '6';
   PnmText text(data, size);
   uint32_t width = 0, height = 0, maxval = 0;
-  if (!text.next(1 << 16, width) || !text.next(1 << 16, height) || !text.next(65535, maxval) || width == 0 || height == 0 || maxval == 0) {
+  if (!text.next(1 << 16, width) || !text.next(1 << 16, height) || !text.next(65535, maxval) || width == 0 ||
+      height == 0 || maxval == 0) {
     return corrupt("bad PNM header");
   }
   if (int64_t(width) * height > kMaxPixels) return invalid_argument("more than 128 Mpixel; make the image smaller");
   const int channels = color ? 3 : 1;
   const size_t count = size_t(width) * height * size_t(channels), bytes = maxval > 255 ? 2 : 1;
   // ASCII samples take at least two characters but for the last: checked before memory is taken.
-  if (binary && (!text.skip_one_space() || count * bytes > size - text.pos_)) return corrupt("truncated: pixel rows are missing");
+  if (binary && (!text.skip_one_space() || count * bytes > size - text.pos_))
+    return corrupt("truncated: pixel rows are missing");
   if (!binary && count > size) return corrupt("truncated: pixel rows are missing");
   Image image = make_image(int(width), int(height), channels);
   for (size_t i = 0; i < count; ++i) {

@@ -1,10 +1,11 @@
 // One file -> one input tensor.
+#include "calibration/input_file.h"
+
 #include <algorithm>
 #include <cctype>
 
 #include "base/file.h"
 #include "calibration/data_source.h"
-#include "calibration/input_file.h"
 #include "calibration/npy.h"
 #include "calibration/preprocess.h"
 #include "calibration/zip.h"
@@ -18,14 +19,16 @@ Result<HostTensor> pixels_to_uint8(const HostTensor& tensor, const InputSpec& sp
   LQ_ASSIGN_OR_RETURN(HostTensor out, make_tensor(DType::UInt8, tensor.shape));
   for (size_t i = 0; i < out.data.size(); ++i) {
     const float v = tensor.as<float>()[i];
-    if (!(v >= 0 && v <= 255) || v != float(int(v))) return invalid_argument("input '" + spec.name + "' is uint8: images for it take no mean and std");
+    if (!(v >= 0 && v <= 255) || v != float(int(v)))
+      return invalid_argument("input '" + spec.name + "' is uint8: images for it take no mean and std");
     out.data[i] = uint8_t(v);
   }
   return out;
 }
 
 Result<HostTensor> load_image(const std::string& path, const InputSpec& spec) {
-  if (!spec.preprocessing) return invalid_argument("image for input '" + spec.name + "', but no preprocessing is known for it");
+  if (!spec.preprocessing)
+    return invalid_argument("image for input '" + spec.name + "', but no preprocessing is known for it");
   LQ_ASSIGN_OR_RETURN(const Image image, read_image(path, !spec.preprocessing->ignore_exif));
   auto tensor = preprocess_image(image, *spec.preprocessing, spec.name, spec.shape);
   if (!tensor.ok()) return tensor.status().with_context(path);
@@ -83,10 +86,14 @@ bool is_sample_name(const std::string& name) {
 }
 
 Result<HostTensor> fit_to_input(HostTensor tensor, const InputSpec& spec) {
-  if (tensor.shape.size() + 1 == spec.shape.size() && (spec.shape[0] == 1 || spec.shape[0] == kUnknownDim)) tensor.shape.insert(tensor.shape.begin(), 1);
+  if (tensor.shape.size() + 1 == spec.shape.size() && (spec.shape[0] == 1 || spec.shape[0] == kUnknownDim))
+    tensor.shape.insert(tensor.shape.begin(), 1);
   bool fits = tensor.shape.size() == spec.shape.size();
-  for (size_t a = 0; fits && a < spec.shape.size(); ++a) fits = spec.shape[a] == kUnknownDim || spec.shape[a] == tensor.shape[a];
-  if (!fits) return invalid_argument("shape " + shape_string(tensor.shape) + " does not fit input '" + spec.name + "' of shape " + shape_string(spec.shape));
+  for (size_t a = 0; fits && a < spec.shape.size(); ++a)
+    fits = spec.shape[a] == kUnknownDim || spec.shape[a] == tensor.shape[a];
+  if (!fits)
+    return invalid_argument("shape " + shape_string(tensor.shape) + " does not fit input '" + spec.name +
+                            "' of shape " + shape_string(spec.shape));
   if (element_count(tensor.shape) == 0) return invalid_argument("the array is empty");
   return convert_tensor(std::move(tensor), spec.dtype);
 }
@@ -98,10 +105,11 @@ Result<HostTensor> load_input_file(const std::string& path, const InputSpec& spe
     auto converted = convert_tensor(std::move(tensor), spec.dtype);
     return converted.ok() ? std::move(converted) : Result<HostTensor>(converted.status().with_context(path));
   }
-  Result<HostTensor> tensor = extension == ".npy" ? read_npy(path)
+  Result<HostTensor> tensor = extension == ".npy"   ? read_npy(path)
                               : extension == ".npz" ? load_npz(path, spec, only_input)
-                              : extension == ".pb"  ? load_pb(path)
-                                                    : Result<HostTensor>(unsupported(path + ": not an image, .npy, .npz or .pb file"));
+                              : extension == ".pb"
+                                  ? load_pb(path)
+                                  : Result<HostTensor>(unsupported(path + ": not an image, .npy, .npz or .pb file"));
   if (!tensor.ok()) return tensor;
   auto fitted = fit_to_input(std::move(*tensor), spec);
   if (!fitted.ok()) return fitted.status().with_context(path);

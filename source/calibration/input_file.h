@@ -4,8 +4,8 @@
 
 namespace lq::calibration {
 
-std::string extension_of(const std::string& name);             // ".npy", lower case; "" without one
-std::string folder_name_of_input(std::string name);            // '/', '\' and ':' -> '_'
+std::string extension_of(const std::string& name);                          // ".npy", lower case; "" without one
+std::string folder_name_of_input(std::string name);                         // '/', '\' and ':' -> '_'
 Result<HostTensor> fit_to_input(HostTensor tensor, const InputSpec& spec);  // batch axis, shape check, type
 
 }  // namespace lq::calibration

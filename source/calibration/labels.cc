@@ -20,7 +20,8 @@ bool parse_index(std::string_view text, int64_t& value) {
 }
 
 void sort_by_file(Labels& labels) {
-  std::sort(labels.files.begin(), labels.files.end(), [](const LabeledFile& a, const LabeledFile& b) { return a.file < b.file; });
+  std::sort(labels.files.begin(), labels.files.end(),
+            [](const LabeledFile& a, const LabeledFile& b) { return a.file < b.file; });
 }
 
 Result<Labels> read_tsv(const std::string& folder, const std::string& path) {
@@ -42,7 +43,8 @@ Result<Labels> read_tsv(const std::string& folder, const std::string& path) {
     label = label.substr(0, label.find('\t'));
     if (!parse_index(label, entry.label)) return corrupt(where + ": '" + std::string(label) + "' is not a class index");
     std::error_code error;
-    if (!fs::is_regular_file(fs::path(folder) / entry.file, error)) return not_found(where + ": no such file '" + entry.file + "' in " + folder);
+    if (!fs::is_regular_file(fs::path(folder) / entry.file, error))
+      return not_found(where + ": no such file '" + entry.file + "' in " + folder);
     if (!seen.insert(entry.file).second) return corrupt(where + ": '" + entry.file + "' occurs twice");
     labels.files.push_back(std::move(entry));
   }
@@ -71,10 +73,12 @@ Result<Labels> read_sub_folders(const std::string& folder) {
     if (!name.starts_with(".") && it->is_directory(ignored)) classes.push_back(name);
   }
   if (error) return io_error(folder + ": cannot be listed: " + error.message());
-  if (classes.empty()) return not_found(folder + ": neither labels.tsv nor one sub-folder per class; give --labels FILE");
+  if (classes.empty())
+    return not_found(folder + ": neither labels.tsv nor one sub-folder per class; give --labels FILE");
   std::sort(classes.begin(), classes.end());
   int64_t number = 0;
-  const bool numbers = std::all_of(classes.begin(), classes.end(), [&](const std::string& n) { return parse_index(n, number) && number < (1 << 24); });
+  const bool numbers = std::all_of(classes.begin(), classes.end(),
+                                   [&](const std::string& n) { return parse_index(n, number) && number < (1 << 24); });
   Labels labels;
   for (size_t i = 0; i < classes.size(); ++i) {
     int64_t label = int64_t(i);

@@ -9,10 +9,14 @@
 namespace lq::calibration {
 namespace {
 
-struct TypeRow { const char* code; DType dtype; };
-constexpr TypeRow kTypes[] = {{"f4", DType::Float32}, {"f8", DType::Float64}, {"i1", DType::Int8},   {"u1", DType::UInt8},
-                              {"i2", DType::Int16},   {"u2", DType::UInt16},  {"i4", DType::Int32},  {"u4", DType::UInt32},
-                              {"i8", DType::Int64},   {"u8", DType::UInt64},  {"b1", DType::Bool}};
+struct TypeRow {
+  const char* code;
+  DType dtype;
+};
+constexpr TypeRow kTypes[] = {{"f4", DType::Float32}, {"f8", DType::Float64}, {"i1", DType::Int8},
+                              {"u1", DType::UInt8},   {"i2", DType::Int16},   {"u2", DType::UInt16},
+                              {"i4", DType::Int32},   {"u4", DType::UInt32},  {"i8", DType::Int64},
+                              {"u8", DType::UInt64},  {"b1", DType::Bool}};
 
 /// Reads the header's Python dict literal: {'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), }.
 class DictReader {
@@ -46,8 +50,13 @@ class DictReader {
 
  private:
   static Status bad() { return corrupt("bad .npy header"); }
-  void skip_space() { while (pos_ < text_.size() && (text_[pos_] == ' ' || text_[pos_] == '\n')) ++pos_; }
-  bool peek(char c) { skip_space(); return pos_ < text_.size() && text_[pos_] == c; }
+  void skip_space() {
+    while (pos_ < text_.size() && (text_[pos_] == ' ' || text_[pos_] == '\n')) ++pos_;
+  }
+  bool peek(char c) {
+    skip_space();
+    return pos_ < text_.size() && text_[pos_] == c;
+  }
   bool take(char c) { return peek(c) && ++pos_; }
   bool take_word(std::string_view word) {
     skip_space();
@@ -72,7 +81,8 @@ class DictReader {
     if (descr.size() != 3) return unsupported(".npy type '" + shown + "'; save the array as float32");
     for (const TypeRow& row : kTypes) {
       if (descr.substr(1) != row.code) continue;
-      if (descr[0] == '>' && row.code[1] != '1') return unsupported("big-endian .npy type '" + shown + "'; save it little-endian ('<')");
+      if (descr[0] == '>' && row.code[1] != '1')
+        return unsupported("big-endian .npy type '" + shown + "'; save it little-endian ('<')");
       header.dtype = row.dtype;
       return {};
     }
@@ -97,7 +107,8 @@ class DictReader {
   size_t pos_ = 0;
 };
 
-/// Column-major to row-major, element by element: an odometer over the row-major index, the source offset kept by strides.
+/// Column-major to row-major, element by element: an odometer over the row-major index, the source offset kept by
+/// strides.
 void transpose_fortran(const uint8_t* source, uint8_t* target, const Shape& shape, size_t element) {
   const size_t rank = shape.size();
   std::vector<int64_t> index(rank, 0), stride(rank, 1);
@@ -135,10 +146,12 @@ Result<NpyHeader> parse_npy_header(const uint8_t* data, size_t size) {
   header.data_offset = prefix + length;
   LQ_RETURN_IF_ERROR(DictReader(std::string_view(reinterpret_cast<const char*>(data) + prefix, length)).read(header));
   const int64_t count = element_count(header.shape);
-  if (count < 0 || count > kMaxTensorBytes / int64_t(dtype_size(header.dtype))) return corrupt("shape " + shape_string(header.shape) + " is too large");
+  if (count < 0 || count > kMaxTensorBytes / int64_t(dtype_size(header.dtype)))
+    return corrupt("shape " + shape_string(header.shape) + " is too large");
   const size_t need = size_t(count) * dtype_size(header.dtype), have = size - header.data_offset;
   if (need > have) {
-    return corrupt("truncated: shape " + shape_string(header.shape) + " needs " + std::to_string(need) + " bytes, the file has " + std::to_string(have));
+    return corrupt("truncated: shape " + shape_string(header.shape) + " needs " + std::to_string(need) +
+                   " bytes, the file has " + std::to_string(have));
   }
   return header;
 }
@@ -159,12 +172,14 @@ Result<HostTensor> decode_npy(const uint8_t* data, size_t size) {
 Result<HostTensor> decode_npy_rows(const uint8_t* data, size_t size, int64_t first, int64_t count) {
   LQ_ASSIGN_OR_RETURN(const NpyHeader header, parse_npy_header(data, size));
   if (header.fortran_order) return unsupported("stacked samples in fortran_order; save with np.ascontiguousarray");
-  if (header.shape.empty() || first < 0 || count < 0 || first > header.shape[0] - count) return invalid_argument("rows out of range");
+  if (header.shape.empty() || first < 0 || count < 0 || first > header.shape[0] - count)
+    return invalid_argument("rows out of range");
   Shape shape = header.shape;
   shape[0] = count;
   LQ_ASSIGN_OR_RETURN(HostTensor tensor, make_tensor(header.dtype, shape));
   const size_t row_bytes = count == 0 ? 0 : tensor.data.size() / size_t(count);
-  if (!tensor.data.empty()) std::memcpy(tensor.data.data(), data + header.data_offset + size_t(first) * row_bytes, tensor.data.size());
+  if (!tensor.data.empty())
+    std::memcpy(tensor.data.data(), data + header.data_offset + size_t(first) * row_bytes, tensor.data.size());
   normalize_bools(tensor);
   return tensor;
 }
@@ -182,8 +197,10 @@ Status write_npy(const std::string& path, DType dtype, const Shape& shape, const
     if (row.dtype == dtype) type = &row;
   }
   const int64_t count = element_count(shape);
-  if (type == nullptr || count < 0) return unsupported(path + ": .npy cannot hold " + dtype_name(dtype) + " of shape " + shape_string(shape));
-  std::string dict = std::string("{'descr': '") + (type->code[1] == '1' ? '|' : '<') + type->code + "', 'fortran_order': False, 'shape': (";
+  if (type == nullptr || count < 0)
+    return unsupported(path + ": .npy cannot hold " + dtype_name(dtype) + " of shape " + shape_string(shape));
+  std::string dict = std::string("{'descr': '") + (type->code[1] == '1' ? '|' : '<') + type->code +
+                     "', 'fortran_order': False, 'shape': (";
   for (size_t i = 0; i < shape.size(); ++i) dict += (i ? ", " : "") + std::to_string(shape[i]);
   dict += shape.size() == 1 ? ",), }" : "), }";
   while ((10 + dict.size() + 1) % 64 != 0) dict += ' ';  // the format asks for aligned data

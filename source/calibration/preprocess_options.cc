@@ -1,7 +1,7 @@
 // From text to PreprocessOptions: single options, presets, JSON files. For the tools.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
-
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -52,7 +52,8 @@ PreprocessStepT make_step(PreprocessKind kind, int width, int height) {
 Result<PreprocessStepT> parse_step(std::string_view key, std::string_view value) {
   int width = 0, height = 0;
   if (key == "resize") {
-    if (value.starts_with("shorter:") && parse_side(value.substr(8), width)) return make_step(PreprocessKind::ResizeShorter, width, 0);
+    if (value.starts_with("shorter:") && parse_side(value.substr(8), width))
+      return make_step(PreprocessKind::ResizeShorter, width, 0);
     if (parse_size(value, width, height)) return make_step(PreprocessKind::Resize, width, height);
     return bad_value(key, value, "WxH or shorter:N");
   }
@@ -67,13 +68,12 @@ Result<PreprocessStepT> parse_step(std::string_view key, std::string_view value)
 }
 
 Status set_numbers(PreprocessOptions& options, std::string_view key, std::string_view value) {
-  std::vector<float>& list = key == "mean" ? options.mean : options.std;
+  std::vector<float> list;
   if (!parse_floats(value, list)) return bad_value(key, value, "a list of numbers such as 0.5,0.5,0.5");
-  if (key == "std") {
-    for (float v : list) {
-      if (!(v > 0)) return bad_value(key, value, "positive");
-    }
+  if (key == "std" && !std::all_of(list.begin(), list.end(), [](float v) { return v > 0; })) {
+    return bad_value(key, value, "positive");
   }
+  (key == "mean" ? options.mean : options.std) = std::move(list);
   return {};
 }
 
@@ -101,12 +101,14 @@ Status apply_json(PreprocessOptions& options, const nlohmann::ordered_json& obje
     if (top_level && key == "steps") {
       if (!value.is_array()) return invalid_argument("'steps' must be an array of objects");
       for (const auto& step : value) {
-        if (!step.is_object() || step.size() != 1) return invalid_argument("each of 'steps' must be an object with one key");
+        if (!step.is_object() || step.size() != 1)
+          return invalid_argument("each of 'steps' must be an object with one key");
         LQ_RETURN_IF_ERROR(apply_json(options, step, false));
       }
       continue;
     }
-    if (!top_level && key != "resize" && key != "crop" && key != "letterbox") return invalid_argument("'steps' holds resize, crop and letterbox only, not '" + key + "'");
+    if (!top_level && key != "resize" && key != "crop" && key != "letterbox")
+      return invalid_argument("'steps' holds resize, crop and letterbox only, not '" + key + "'");
     std::string text;
     LQ_RETURN_IF_ERROR(json_text(key, value, text));
     LQ_RETURN_IF_ERROR(set_preprocess_option(options, key, text));
@@ -116,7 +118,9 @@ Status apply_json(PreprocessOptions& options, const nlohmann::ordered_json& obje
 
 Result<PreprocessOptions> read_json(const std::string& path) {
   auto bytes = map_file(path);
-  if (!bytes.ok()) return bytes.status().with_context("--preprocess: neither a preset (" + std::string(preprocess_preset_names()) + ") nor a readable file");
+  if (!bytes.ok())
+    return bytes.status().with_context("--preprocess: neither a preset (" + std::string(preprocess_preset_names()) +
+                                       ") nor a readable file");
   const char* text = reinterpret_cast<const char*>(bytes->data());
   const auto json = nlohmann::ordered_json::parse(text, text + bytes->size(), nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded() || !json.is_object()) return corrupt(path + ": not a JSON object");
@@ -130,10 +134,14 @@ Result<PreprocessOptions> read_json(const std::string& path) {
 
 Status set_preprocess_option(PreprocessOptions& options, std::string_view key, std::string_view value) {
   if (key == "color") {
-    if (value == "rgb") options.color = schema::Color::Rgb;
-    else if (value == "bgr") options.color = schema::Color::Bgr;
-    else if (value == "gray") options.color = schema::Color::Gray;
-    else return bad_value(key, value, "rgb, bgr or gray");
+    if (value == "rgb")
+      options.color = schema::Color::Rgb;
+    else if (value == "bgr")
+      options.color = schema::Color::Bgr;
+    else if (value == "gray")
+      options.color = schema::Color::Gray;
+    else
+      return bad_value(key, value, "rgb, bgr or gray");
   } else if (key == "layout") {
     if (value != "nchw" && value != "nhwc") return bad_value(key, value, "nchw or nhwc");
     options.layout = value == "nchw" ? schema::DataLayout::Nchw : schema::DataLayout::Nhwc;
@@ -165,7 +173,8 @@ Result<PreprocessOptions> preprocess_preset(const std::string& name) {
   } else if (name == "imagenet-tf") {  // x / 127.5 − 1
     o.color = schema::Color::Rgb;
     o.mean = {127.5f}, o.std = {127.5f};
-  } else if (name == "caffe") {  // BGR minus the channel means; AlexNet's kin crop 227, VGG and ResNet 224: the model says
+  } else if (name ==
+             "caffe") {  // BGR minus the channel means; AlexNet's kin crop 227, VGG and ResNet 224: the model says
     o.color = schema::Color::Bgr;
     o.mean = {104.0f, 117.0f, 123.0f};
     o.steps = {make_step(PreprocessKind::Resize, 256, 256), make_step(PreprocessKind::CenterCrop, 0, 0)};

@@ -9,7 +9,8 @@ namespace {
 
 constexpr int kPrecisionBits = 32 - 8 - 2;  // 8 bits of pixel, 2 of head-room for the sum
 
-/// For each output position: first input position, number of taps, and the taps (ksize apart), which sum to about 1 << kPrecisionBits.
+/// For each output position: first input position, number of taps, and the taps (ksize apart), which sum to about 1 <<
+/// kPrecisionBits.
 struct Coefficients {
   int ksize = 0;
   std::vector<int> first, count;
@@ -83,7 +84,8 @@ Image resize_columns(const Image& image, int height) {
   return out;
 }
 
-/// Copies the part of `image` that falls onto the canvas when its top-left corner lies at (left, top), which may be negative.
+/// Copies the part of `image` that falls onto the canvas when its top-left corner lies at (left, top), which may be
+/// negative.
 Image place(const Image& image, int width, int height, int left, int top) {
   Image out = make_image(width, height, image.channels);
   const int x0 = std::max(left, 0), x1 = std::min(left + image.width, width);
@@ -115,7 +117,8 @@ Image resize_bilinear(const Image& image, int width, int height) {
 Result<Image> resize_shorter(const Image& image, int size) {
   const int shorter = std::min(image.width, image.height), longer = std::max(image.width, image.height);
   const double other = double(int64_t(size) * longer) / shorter;
-  if (other * size > double(kMaxPixels)) return invalid_argument("resizing the shorter side gives more than 128 Mpixel; crop the image");
+  if (other * size > double(kMaxPixels))
+    return invalid_argument("resizing the shorter side gives more than 128 Mpixel; crop the image");
   if (image.width <= image.height) return resize_bilinear(image, size, int(other));
   return resize_bilinear(image, int(other), size);
 }
@@ -128,7 +131,9 @@ Image letterbox(const Image& image, int width, int height) {
   // Ratio as a fraction: no rounding decides which side fits exactly.
   const bool wide = int64_t(image.width) * height >= int64_t(image.height) * width;
   const int64_t numerator = wide ? width : height, denominator = wide ? image.width : image.height;
-  auto scaled = [&](int side) { return int(std::max<int64_t>((2 * side * numerator + denominator) / (2 * denominator), 1)); };
+  auto scaled = [&](int side) {
+    return int(std::max<int64_t>((2 * side * numerator + denominator) / (2 * denominator), 1));
+  };
   const int w = std::min(scaled(image.width), width), h = std::min(scaled(image.height), height);
   return place(resize_bilinear(image, w, h), width, height, 0, 0);
 }

@@ -1,11 +1,13 @@
-// Geometry of preprocessing. Resizing gives the bits of PIL's Image.resize(BILINEAR) on 8-bit images, which torchvision uses too.
+// Geometry of preprocessing. Resizing gives the bits of PIL's Image.resize(BILINEAR) on 8-bit images, which torchvision
+// uses too.
 #pragma once
 #include "calibration/image.h"
 
 namespace lq::calibration {
 
 /// Bilinear with anti-aliasing: triangle filter whose support grows with the ratio, horizontal pass then vertical pass,
-/// coefficients in fixed point with 22 fractional bits, rounded and clipped to 8 bits after each pass. A pass whose size does not change is skipped.
+/// coefficients in fixed point with 22 fractional bits, rounded and clipped to 8 bits after each pass. A pass whose
+/// size does not change is skipped.
 Image resize_bilinear(const Image& image, int width, int height);
 
 /// The shorter side becomes `size`, the other floor(size * long / short), as torchvision's Resize(int).

@@ -21,7 +21,8 @@ ShapeMap shapes_of(const DataSource& source, const Sample& sample) {
 /// One worker's session, made with the first sample and resized when shapes change.
 class WorkerSession {
  public:
-  WorkerSession(std::shared_ptr<const Model> model, const CollectorOptions& options) : model_(std::move(model)), options_(options) {}
+  WorkerSession(std::shared_ptr<const Model> model, const CollectorOptions& options)
+      : model_(std::move(model)), options_(options) {}
 
   Status prepare(const ShapeMap& shapes) {
     if (session_ && shapes == shapes_) return {};
@@ -41,7 +42,8 @@ class WorkerSession {
   Status run(const Sample& sample) {
     for (size_t i = 0; i < sample.inputs.size(); ++i) {
       const HostTensor& t = sample.inputs[i];
-      if (session_->input(i).dtype != t.dtype || session_->input(i).shape != t.shape) return internal_error("input '" + session_->input(i).name + "' was planned with another type or shape");
+      if (session_->input(i).dtype != t.dtype || session_->input(i).shape != t.shape)
+        return internal_error("input '" + session_->input(i).name + "' was planned with another type or shape");
       std::memcpy(session_->input_data(i), t.data.data(), t.data.size());
     }
     return session_->run();
@@ -66,8 +68,12 @@ struct SampleRunner::Shared {
   Status failure;
 };
 
-SampleRunner::SampleRunner(std::shared_ptr<const Model> model, const DataSource& source, const CollectorOptions& options, int pass)
-    : model_(std::move(model)), source_(source), options_(options), pass_(pass),
+SampleRunner::SampleRunner(std::shared_ptr<const Model> model, const DataSource& source,
+                           const CollectorOptions& options, int pass)
+    : model_(std::move(model)),
+      source_(source),
+      options_(options),
+      pass_(pass),
       threads_(int(std::clamp<size_t>(size_t(std::max(options.threads, 1)), 1, std::max<size_t>(source.size(), 1)))) {}
 
 void SampleRunner::work(int worker, Shared& shared, const Visit& visit) {

@@ -19,8 +19,8 @@ class SampleRunner {
  public:
   using Visit = std::function<void(int worker, const Session& session, const Sample& sample)>;
   SampleRunner(std::shared_ptr<const Model> model, const DataSource& source, const CollectorOptions& options, int pass);
-  /// Calls `visit` after each successful run, from worker threads. A sample that cannot be loaded or whose shape the model refuses is
-  /// skipped; a failing run ends everything with that error.
+  /// Calls `visit` after each successful run, from worker threads. A sample that cannot be loaded or whose shape the
+  /// model refuses is skipped; a failing run ends everything with that error.
   Status run(const Visit& visit);
   int threads() const { return threads_; }
   size_t used() const { return used_; }

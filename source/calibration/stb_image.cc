@@ -1,5 +1,6 @@
 // The one compilation of stb_image (public domain). Only the formats image.cc asks it for, no file access of its own.
-// Memory is zeroed: where stb accepts broken data it leaves pixels unwritten, and the result must be the same every day.
+// Memory is zeroed: where stb accepts broken data it leaves pixels unwritten, and the result must be the same every
+// day.
 #include <cstdlib>
 #define STBI_MALLOC(size) std::calloc(1, size)
 #define STBI_REALLOC(pointer, size) std::realloc(pointer, size)

@@ -23,7 +23,8 @@ uint64_t le(const uint8_t* p, int bytes) {
 uint16_t le16(const uint8_t* p) { return uint16_t(le(p, 2)); }
 uint32_t le32(const uint8_t* p) { return uint32_t(le(p, 4)); }
 
-/// Sizes and offset that do not fit 32 bits stand in extra field 1, in this order, each only if its short form is all ones.
+/// Sizes and offset that do not fit 32 bits stand in extra field 1, in this order, each only if its short form is all
+/// ones.
 bool apply_zip64_extra(const uint8_t* extra, size_t length, ZipEntry& entry) {
   while (length >= 4) {
     const size_t id = le16(extra), n = le16(extra + 2);
@@ -44,7 +45,9 @@ bool apply_zip64_extra(const uint8_t* extra, size_t length, ZipEntry& entry) {
   return entry.size != 0xFFFFFFFFu && entry.compressed_size != 0xFFFFFFFFu && entry.local_offset != 0xFFFFFFFFu;
 }
 
-struct Directory { uint64_t offset = 0, count = 0; };
+struct Directory {
+  uint64_t offset = 0, count = 0;
+};
 
 Result<Directory> find_directory(const uint8_t* data, size_t size) {
   if (size < kEndRecordSize) return corrupt("truncated .npz (zip) file");
@@ -53,7 +56,8 @@ Result<Directory> find_directory(const uint8_t* data, size_t size) {
     if (le32(data + pos) == kEndRecord) {
       Directory d{le32(data + pos + 16), le16(data + pos + 10)};
       if (le16(data + pos + 4) != 0) return unsupported("multi-disk zip file");
-      if ((d.offset == 0xFFFFFFFFu || d.count == 0xFFFFu) && pos >= kLocatorSize && le32(data + pos - kLocatorSize) == kZip64Locator) {
+      if ((d.offset == 0xFFFFFFFFu || d.count == 0xFFFFu) && pos >= kLocatorSize &&
+          le32(data + pos - kLocatorSize) == kZip64Locator) {
         const uint64_t at = le(data + pos - kLocatorSize + 8, 8);
         if (at > size || size - at < 56 || le32(data + at) != kZip64EndRecord) return corrupt("bad zip64 directory");
         d = {le(data + at + 48, 8), le(data + at + 32, 8)};
@@ -72,7 +76,8 @@ Result<std::vector<ZipEntry>> list_zip(const uint8_t* data, size_t size) {
   std::vector<ZipEntry> entries;
   uint64_t pos = directory.offset;
   for (uint64_t i = 0; i < directory.count; ++i) {
-    if (pos > size || size - pos < kCentralSize || le32(data + pos) != kCentralHeader) return corrupt("bad zip directory");
+    if (pos > size || size - pos < kCentralSize || le32(data + pos) != kCentralHeader)
+      return corrupt("bad zip directory");
     const uint8_t* p = data + pos;
     const size_t name = le16(p + 28), extra = le16(p + 30), comment = le16(p + 32);
     if (name + extra + comment > size - pos - kCentralSize) return corrupt("bad zip directory");
@@ -81,7 +86,8 @@ Result<std::vector<ZipEntry>> list_zip(const uint8_t* data, size_t size) {
     entry.method = le16(p + 10), entry.crc = le32(p + 16);
     entry.compressed_size = le32(p + 20), entry.size = le32(p + 24), entry.local_offset = le32(p + 42);
     if (le16(p + 8) & 1) return unsupported("encrypted zip member '" + entry.name + "'");
-    if (!apply_zip64_extra(p + kCentralSize + name, extra, entry)) return corrupt("bad zip64 sizes of '" + entry.name + "'");
+    if (!apply_zip64_extra(p + kCentralSize + name, extra, entry))
+      return corrupt("bad zip64 sizes of '" + entry.name + "'");
     entries.push_back(std::move(entry));
     pos += kCentralSize + name + extra + comment;
   }
@@ -90,11 +96,14 @@ Result<std::vector<ZipEntry>> list_zip(const uint8_t* data, size_t size) {
 
 Result<std::vector<uint8_t>> read_zip_entry(const uint8_t* data, size_t size, const ZipEntry& entry) {
   const std::string what = "zip member '" + entry.name + "'";
-  if (entry.local_offset > size || size - entry.local_offset < kLocalSize || le32(data + entry.local_offset) != kLocalHeader) return corrupt(what + " has no header");
+  if (entry.local_offset > size || size - entry.local_offset < kLocalSize ||
+      le32(data + entry.local_offset) != kLocalHeader)
+    return corrupt(what + " has no header");
   const uint8_t* local = data + entry.local_offset;
   const uint64_t start = entry.local_offset + kLocalSize + le16(local + 26) + le16(local + 28);
   if (start > size || entry.compressed_size > size - start) return corrupt(what + " is truncated");
-  if (entry.method != 0 && entry.method != 8) return unsupported(what + " uses compression method " + std::to_string(entry.method));
+  if (entry.method != 0 && entry.method != 8)
+    return unsupported(what + " uses compression method " + std::to_string(entry.method));
   // Checked before memory is taken: a small file must not ask for a large buffer.
   const uint64_t most = entry.method == 0 ? entry.compressed_size : entry.compressed_size * kMaxDeflateRatio + 64;
   if (entry.size > most || entry.size > kMaxMember) return corrupt(what + " has an impossible size");
@@ -110,7 +119,8 @@ Result<std::vector<uint8_t>> read_zip_entry(const uint8_t* data, size_t size, co
     uint64_t in_left = entry.compressed_size, out_left = out.size();
     int code = Z_OK;
     while (code == Z_OK) {  // avail_* are 32 bits wide
-      const uInt in_now = uInt(std::min<uint64_t>(in_left, 1u << 30)), out_now = uInt(std::min<uint64_t>(out_left, 1u << 30));
+      const uInt in_now = uInt(std::min<uint64_t>(in_left, 1u << 30)),
+                 out_now = uInt(std::min<uint64_t>(out_left, 1u << 30));
       stream.avail_in = in_now, stream.avail_out = out_now;
       code = inflate(&stream, Z_NO_FLUSH);
       in_left -= in_now - stream.avail_in, out_left -= out_now - stream.avail_out;

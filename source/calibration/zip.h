@@ -10,7 +10,7 @@ namespace lq::calibration {
 
 struct ZipEntry {
   std::string name;
-  int method = 0;             // 0 stored, 8 deflated
+  int method = 0;  // 0 stored, 8 deflated
   uint32_t crc = 0;
   uint64_t compressed_size = 0, size = 0;
   uint64_t local_offset = 0;  // of the local header

@@ -40,8 +40,8 @@ void replace_uses(Graph& graph, TensorId from, TensorId to) {
   }
 }
 
-/// Connects output `out` of the If to what the branch returns. Returns a node to append where a copy is needed: the value is
-/// one the parent has already, or one constant, and `out` must exist under its own name.
+/// Connects output `out` of the If to what the branch returns. Returns a node to append where a copy is needed: the
+/// value is one the parent has already, or one constant, and `out` must exist under its own name.
 std::optional<Node> connect_output(Transfer& t, TensorId out, TensorId returned) {
   const Tensor& value = t.branch.tensor(returned);
   const bool mapped = t.map[size_t(returned)] != kNoTensor;

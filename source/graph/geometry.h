@@ -9,7 +9,9 @@
 namespace lq {
 
 /// One axis of a Slice: elements start, start + step, … (count of them), all inside the axis.
-struct SliceRange { int64_t start = 0, step = 1, count = 0; };
+struct SliceRange {
+  int64_t start = 0, step = 1, count = 0;
+};
 /// ONNX rules: negative start and end count from the end, then both are clamped. `step` must not be 0.
 SliceRange slice_range(int64_t dim, int64_t start, int64_t end, int64_t step);
 
@@ -17,8 +19,8 @@ SliceRange slice_range(int64_t dim, int64_t start, int64_t end, int64_t step);
 /// kInvalidArgument when nothing is left for the last ones.
 Result<std::vector<int64_t>> even_split(int64_t dim, size_t parts);
 
-/// Output extents of Resize for a known input (one entry an axis of x), from scales or, when those are null, from sizes. Both are
-/// given for all axes, or for attrs.axes only.
+/// Output extents of Resize for a known input (one entry an axis of x), from scales or, when those are null, from
+/// sizes. Both are given for all axes, or for attrs.axes only.
 Result<Shape> resize_shape(const schema::ResizeAttrsT& attrs, const Shape& x, const std::vector<float>* scales,
                            const std::vector<int64_t>* sizes);
 

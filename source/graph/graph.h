@@ -57,6 +57,7 @@ struct Graph {
   std::vector<Tensor> tensors;
   std::vector<Node> nodes;
   std::vector<TensorId> inputs, outputs;
+  std::string unusable;                 // a branch that cannot run with the shapes at hand: why. An error only if it is reached
 
   TensorId add_tensor(Tensor tensor);
   TensorId add_constant(std::string name, DType dtype, Shape shape, const void* data);  // copies; aborts only on out-of-memory

@@ -1,5 +1,5 @@
-// Shape inference over a whole model, with folding: the same walk serves the toolchain (unknown dims stay) and a session
-// (all input shapes given, so shape arithmetic turns into constants and If into one of its branches).
+// Shape inference over a whole model, with folding: the same walk serves the toolchain (unknown dims stay) and a
+// session (all input shapes given, so shape arithmetic turns into constants and If into one of its branches).
 #include <cstring>
 
 #include "graph/branches.h"
@@ -19,7 +19,8 @@ struct Inference {
 
 Status infer_graph(Inference& run, size_t graph_index, int depth);
 
-/// Writes what a shape function found into the graph. A quantized output keeps its own type: fused operators write int8.
+/// Writes what a shape function found into the graph. A quantized output keeps its own type: fused operators write
+/// int8.
 Status apply_outputs(Graph& graph, const Node& node, const std::vector<InferContext::Output>& outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const TensorId id = node.output(i);
@@ -71,9 +72,16 @@ Result<bool> fold_shape_op(Graph& graph, const Node& node) {
 /// Quantize and Dequantize carry the model's meaning and stay; control flow and custom code are not values.
 bool may_fold(const Graph& graph, const Node& node) {
   switch (node.op) {
-    case Op::QuantizeLinear: case Op::DequantizeLinear: case Op::Requantize: case Op::If: case Op::Custom:
-    case Op::LayoutToBlocked: case Op::LayoutToLinear: return false;
-    default: break;
+    case Op::QuantizeLinear:
+    case Op::DequantizeLinear:
+    case Op::Requantize:
+    case Op::If:
+    case Op::Custom:
+    case Op::LayoutToBlocked:
+    case Op::LayoutToLinear:
+      return false;
+    default:
+      break;
   }
   for (TensorId id : node.inputs) {
     if (id != kNoTensor && (!graph.tensor(id).is_constant() || graph.tensor(id).quant)) return false;
@@ -106,7 +114,8 @@ Result<bool> fold_node(Inference& run, Graph& graph, const Node& node) {
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i] == kNoTensor) continue;
     const Tensor& t = graph.tensor(node.outputs[i]);
-    if (outputs[i].size() != size_t(element_count(t.shape)) * dtype_size(t.dtype)) return internal_error("evaluation gave an output of the wrong size");
+    if (outputs[i].size() != size_t(element_count(t.shape)) * dtype_size(t.dtype))
+      return internal_error("evaluation gave an output of the wrong size");
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i] == kNoTensor) continue;
@@ -128,9 +137,11 @@ std::optional<bool> known_condition(const Graph& graph, TensorId id) {
 }
 
 Status check_branches(const ModelIr& model, const Node& node, size_t graph_index) {
-  if (node.subgraphs.size() != 2) return invalid_argument("needs two branches, has " + std::to_string(node.subgraphs.size()));
+  if (node.subgraphs.size() != 2)
+    return invalid_argument("needs two branches, has " + std::to_string(node.subgraphs.size()));
   for (int b : node.subgraphs) {
-    if (b <= 0 || size_t(b) >= model.graphs.size() || size_t(b) == graph_index) return invalid_argument("branch graph " + std::to_string(b) + " does not exist");
+    if (b <= 0 || size_t(b) >= model.graphs.size() || size_t(b) == graph_index)
+      return invalid_argument("branch graph " + std::to_string(b) + " does not exist");
     const Graph& branch = model.graphs[size_t(b)];
     if (branch.inputs.size() + 1 != node.inputs.size() || branch.outputs.size() != node.outputs.size()) {
       return invalid_argument("branch '" + branch.name + "' does not have the inputs and outputs of its If");
@@ -164,7 +175,8 @@ Status infer_branches(Inference& run, size_t graph_index, size_t n, int depth) {
   for (size_t i = 0; i < then.outputs.size(); ++i) {
     const Tensor &a = then.tensor(then.outputs[i]), &b = otherwise.tensor(otherwise.outputs[i]);
     if (a.dtype != b.dtype && a.dtype != DType::Undefined && b.dtype != DType::Undefined) {
-      return invalid_argument("output " + std::to_string(i) + " is " + dtype_name(a.dtype) + " in one branch and " + dtype_name(b.dtype) + " in the other");
+      return invalid_argument("output " + std::to_string(i) + " is " + dtype_name(a.dtype) + " in one branch and " +
+                              dtype_name(b.dtype) + " in the other");
     }
     outputs.push_back(join(a, b));
   }

@@ -6,8 +6,8 @@
 namespace lq {
 
 const OpDef* find_op(Op op) {
-  const std::span<const OpDef> families[] = {product_ops(), unary_ops(), binary_ops(),  quant_ops(),  pool_ops(),
-                                             move_ops(),    index_ops(), shape_ops(),   norm_ops(),   reduce_ops(),
+  const std::span<const OpDef> families[] = {product_ops(), unary_ops(),  binary_ops(),    quant_ops(),  pool_ops(),
+                                             move_ops(),    index_ops(),  shape_ops(),     norm_ops(),   reduce_ops(),
                                              resize_ops(),  einsum_ops(), recurrent_ops(), control_ops()};
   for (const auto& family : families) {
     for (const OpDef& def : family) {
@@ -22,10 +22,13 @@ namespace {
 Status check_arity(const char* what, const std::vector<TensorId>& ids, size_t min, size_t max) {
   if (ids.size() < min || (max != 255 && ids.size() > max)) {
     return invalid_argument("has " + std::to_string(ids.size()) + " " + what + ", expected " + std::to_string(min) +
-                            (max == min ? std::string() : max == 255 ? " or more" : " to " + std::to_string(max)));
+                            (max == min   ? std::string()
+                             : max == 255 ? " or more"
+                                          : " to " + std::to_string(max)));
   }
   for (size_t i = 0; i < min; ++i) {
-    if (ids[i] == kNoTensor) return invalid_argument("one of its required " + std::string(what) + " (" + std::to_string(i) + ") is missing");
+    if (ids[i] == kNoTensor)
+      return invalid_argument("one of its required " + std::string(what) + " (" + std::to_string(i) + ") is missing");
   }
   return {};
 }
@@ -40,10 +43,11 @@ Status check_node(const Node& node, const OpDef& def) {
   if (!any_output) return invalid_argument("has no output");
   // No table at all stands for the defaults.
   if (node.attrs.type != schema::Attrs::NONE && node.attrs.type != def.attrs) {
-    return invalid_argument(std::string("has attributes of kind ") + schema::EnumNameAttrs(node.attrs.type) + ", expected " +
-                            schema::EnumNameAttrs(def.attrs));
+    return invalid_argument(std::string("has attributes of kind ") + schema::EnumNameAttrs(node.attrs.type) +
+                            ", expected " + schema::EnumNameAttrs(def.attrs));
   }
-  if (!node.subgraphs.empty() && node.op != Op::If) return invalid_argument("has branch graphs, which only If may have");
+  if (!node.subgraphs.empty() && node.op != Op::If)
+    return invalid_argument("has branch graphs, which only If may have");
   return def.check_attrs ? def.check_attrs(node) : Status();
 }
 
@@ -52,7 +56,8 @@ Status check_shape(const Shape& shape) {
   constexpr int64_t kMaxElements = int64_t(1) << 40;
   if (shape.size() > kMaxRank) return invalid_argument("rank " + std::to_string(shape.size()) + " is above 8");
   for (int64_t d : shape) {
-    if (d < kUnknownDim || d > InferContext::kMaxDim) return invalid_argument("dimension " + std::to_string(d) + " is out of range");
+    if (d < kUnknownDim || d > InferContext::kMaxDim)
+      return invalid_argument("dimension " + std::to_string(d) + " is out of range");
   }
   if (!is_static(shape)) return {};
   const int64_t count = element_count(shape);
@@ -119,21 +124,30 @@ Status same_dtype(const InferContext& c, size_t i, size_t j) {
 
 Status expect_dtype(const InferContext& c, size_t i, DType dtype) {
   if (c.dtype(i) == dtype || c.dtype(i) == DType::Undefined) return {};
-  return invalid_argument("input " + std::to_string(i) + " has type " + dtype_name(c.dtype(i)) + ", expected " + dtype_name(dtype));
+  return invalid_argument("input " + std::to_string(i) + " has type " + dtype_name(c.dtype(i)) + ", expected " +
+                          dtype_name(dtype));
 }
 
 Status expect_rank(const InferContext& c, size_t i, size_t rank) {
   if (!c.ranked(i) || c.shape(i).size() == rank) return {};
-  return invalid_argument("input " + std::to_string(i) + " has shape " + shape_string(c.shape(i)) + ", expected rank " + std::to_string(rank));
+  return invalid_argument("input " + std::to_string(i) + " has shape " + shape_string(c.shape(i)) + ", expected rank " +
+                          std::to_string(rank));
 }
 
 Status expect_float(const InferContext& c, size_t i) {
   switch (c.dtype(i)) {
-    case DType::Undefined: case DType::Float32: case DType::Float16: case DType::BFloat16: case DType::Float64: return {};
-    default: break;
+    case DType::Undefined:
+    case DType::Float32:
+    case DType::Float16:
+    case DType::BFloat16:
+    case DType::Float64:
+      return {};
+    default:
+      break;
   }
   if (is_quantized(c, i)) return {};
-  return invalid_argument("input " + std::to_string(i) + " has type " + dtype_name(c.dtype(i)) + ", expected a floating-point type");
+  return invalid_argument("input " + std::to_string(i) + " has type " + dtype_name(c.dtype(i)) +
+                          ", expected a floating-point type");
 }
 
 bool is_index_dtype(DType dtype) { return dtype == DType::Int64 || dtype == DType::Int32 || dtype == DType::Undefined; }
@@ -142,7 +156,8 @@ Status expect_single(const InferContext& c, size_t i) {
   if (!c.ranked(i)) return {};
   const int64_t n = element_count(c.shape(i));
   if (n == 1 || !is_static(c.shape(i))) return {};
-  return invalid_argument("input " + std::to_string(i) + " has shape " + shape_string(c.shape(i)) + ", expected a scalar");
+  return invalid_argument("input " + std::to_string(i) + " has shape " + shape_string(c.shape(i)) +
+                          ", expected a scalar");
 }
 
 DType result_dtype(const InferContext& c, size_t i) { return is_quantized(c, i) ? DType::Float32 : c.dtype(i); }
@@ -155,14 +170,16 @@ Status same_dim(int64_t a, int64_t b, const char* what) {
 Result<int64_t> mul_dims(int64_t a, int64_t b) {
   if (a < 0 || b < 0) return kUnknownDim;
   int64_t r;
-  if (__builtin_mul_overflow(a, b, &r) || r > InferContext::kMaxDim) return invalid_argument("a dimension would exceed 2^31");
+  if (__builtin_mul_overflow(a, b, &r) || r > InferContext::kMaxDim)
+    return invalid_argument("a dimension would exceed 2^31");
   return r;
 }
 
 Result<int64_t> add_dims(int64_t a, int64_t b) {
   if (a < 0 || b < 0) return kUnknownDim;
   int64_t r;
-  if (__builtin_add_overflow(a, b, &r) || r > InferContext::kMaxDim) return invalid_argument("a dimension would exceed 2^31");
+  if (__builtin_add_overflow(a, b, &r) || r > InferContext::kMaxDim)
+    return invalid_argument("a dimension would exceed 2^31");
   return r;
 }
 

@@ -53,7 +53,8 @@ Status infer_prelu(InferContext& c) {
     bool same = both.size() == c.shape(0).size();
     for (size_t i = 0; same && i < both.size(); ++i) same = c.shape(0)[i] < 0 || both[i] == c.shape(0)[i];
     if (!same) {
-      return invalid_argument("slope " + shape_string(c.shape(1)) + " does not broadcast to input " + shape_string(c.shape(0)));
+      return invalid_argument("slope " + shape_string(c.shape(1)) + " does not broadcast to input " +
+                              shape_string(c.shape(0)));
     }
   }
   return infer_same(c);

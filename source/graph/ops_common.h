@@ -9,22 +9,23 @@ namespace lq {
 using schema::Op;
 
 // The families, joined by find_op.
-std::span<const OpDef> product_ops();      // Conv, ConvTranspose, Gemm, MatMul
+std::span<const OpDef> product_ops();  // Conv, ConvTranspose, Gemm, MatMul
 std::span<const OpDef> einsum_ops();
-std::span<const OpDef> norm_ops();         // normalizations and softmax
+std::span<const OpDef> norm_ops();  // normalizations and softmax
 std::span<const OpDef> unary_ops();
-std::span<const OpDef> binary_ops();       // broadcasting
+std::span<const OpDef> binary_ops();  // broadcasting
 std::span<const OpDef> pool_ops();
-std::span<const OpDef> reduce_ops();       // reductions, ArgMax, TopK
-std::span<const OpDef> move_ops();         // values move, shape follows from attributes
-std::span<const OpDef> index_ops();        // Slice, Gather, Split, Pad
+std::span<const OpDef> reduce_ops();  // reductions, ArgMax, TopK
+std::span<const OpDef> move_ops();    // values move, shape follows from attributes
+std::span<const OpDef> index_ops();   // Slice, Gather, Split, Pad
 std::span<const OpDef> resize_ops();
-std::span<const OpDef> shape_ops();        // Reshape and its like, Shape, Range
+std::span<const OpDef> shape_ops();  // Reshape and its like, Shape, Range
 std::span<const OpDef> recurrent_ops();
-std::span<const OpDef> quant_ops();        // Quantize, Dequantize and what runtime passes make
-std::span<const OpDef> control_ops();      // If, Custom
+std::span<const OpDef> quant_ops();    // Quantize, Dequantize and what runtime passes make
+std::span<const OpDef> control_ops();  // If, Custom
 
-/// Arity, presence of what is required, kind and meaning of the attributes. Ids are taken as valid. Errors do not name the node.
+/// Arity, presence of what is required, kind and meaning of the attributes. Ids are taken as valid. Errors do not name
+/// the node.
 Status check_node(const Node& node, const OpDef& def);
 /// Dims legal (−1 or 0…kMaxDim), rank at most 8, elements of a static shape at most 2^40.
 Status check_shape(const Shape& shape);
@@ -45,7 +46,7 @@ Status expect_dtype(const InferContext& c, size_t i, DType dtype);
 Status expect_rank(const InferContext& c, size_t i, size_t rank);
 /// Input i is float (any width), or quantized in a fused graph, or not known yet.
 Status expect_float(const InferContext& c, size_t i);
-bool is_index_dtype(DType dtype);          // int32, int64, or not known yet
+bool is_index_dtype(DType dtype);  // int32, int64, or not known yet
 /// Scalar or one element, as far as known.
 Status expect_single(const InferContext& c, size_t i);
 

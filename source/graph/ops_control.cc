@@ -20,7 +20,8 @@ Status check_custom(const Node& node) {
 
 constexpr OpDef kOps[] = {
     {Op::If, 1, 255, 1, 255, 0, QuantRule::kFloatOnly, LayoutRule::kLinear, schema::Attrs::NONE, infer_if, nullptr},
-    {Op::Custom, 0, 255, 1, 255, 0, QuantRule::kFloatOnly, LayoutRule::kLinear, schema::Attrs::CustomAttrs, infer_custom, check_custom},
+    {Op::Custom, 0, 255, 1, 255, 0, QuantRule::kFloatOnly, LayoutRule::kLinear, schema::Attrs::CustomAttrs,
+     infer_custom, check_custom},
 };
 
 }  // namespace

@@ -9,7 +9,9 @@ namespace {
 
 bool is_letter(char ch) { return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z'); }
 
-Status bad_equation(const std::string& equation, const char* why) { return invalid_argument("equation '" + equation + "': " + why); }
+Status bad_equation(const std::string& equation, const char* why) {
+  return invalid_argument("equation '" + equation + "': " + why);
+}
 
 /// A term of the equation as written: letters, and where the ellipsis stands (−1: none).
 struct Term {
@@ -73,7 +75,8 @@ Result<EinsumEquation> parse_einsum(const std::string& equation, const std::vect
     terms.push_back(std::move(term));
     begin = end + 1;
   }
-  if (terms.size() != ranks.size()) return bad_equation(equation, "the number of terms differs from the number of operands");
+  if (terms.size() != ranks.size())
+    return bad_equation(equation, "the number of terms differs from the number of operands");
 
   EinsumEquation e;
   size_t widest = 0;  // axes of the longest ellipsis
@@ -135,7 +138,8 @@ Status infer_einsum(InferContext& c) {
 }
 
 constexpr OpDef kOps[] = {
-    {Op::Einsum, 1, 255, 1, 1, 0, QuantRule::kFloatOnly, LayoutRule::kLinear, schema::Attrs::EinsumAttrs, infer_einsum, nullptr},
+    {Op::Einsum, 1, 255, 1, 1, 0, QuantRule::kFloatOnly, LayoutRule::kLinear, schema::Attrs::EinsumAttrs, infer_einsum,
+     nullptr},
 };
 
 }  // namespace

@@ -27,7 +27,8 @@ Result<std::vector<int64_t>> even_split(int64_t dim, size_t parts) {
   const int64_t n = int64_t(parts), each = (dim + n - 1) / n;
   std::vector<int64_t> sizes(parts, each);
   sizes.back() = dim - each * (n - 1);
-  if (sizes.back() < 0) return invalid_argument("an axis of " + std::to_string(dim) + " cannot be split into " + std::to_string(parts));
+  if (sizes.back() < 0)
+    return invalid_argument("an axis of " + std::to_string(dim) + " cannot be split into " + std::to_string(parts));
   return sizes;
 }
 
@@ -46,7 +47,8 @@ Status infer_split(InferContext& c) {
   if (c.has_input(1)) {
     if (!is_index_dtype(c.dtype(1))) return invalid_argument("sizes must be integers");
     if (const auto given = c.ints(1)) {
-      if (given->size() != parts) return invalid_argument(std::to_string(given->size()) + " sizes for " + std::to_string(parts) + " outputs");
+      if (given->size() != parts)
+        return invalid_argument(std::to_string(given->size()) + " sizes for " + std::to_string(parts) + " outputs");
       int64_t total = 0;
       for (int64_t s : *given) {
         if (s < 0) return invalid_argument("size " + std::to_string(s) + " is negative");
@@ -71,7 +73,8 @@ Result<std::vector<int>> slice_axes(const std::vector<int64_t>* given, size_t co
   std::vector<int> axes;
   for (size_t i = 0; i < count; ++i) {
     LQ_ASSIGN_OR_RETURN(const int axis, normalize_axis(given ? (*given)[i] : int64_t(i), rank));
-    if (std::find(axes.begin(), axes.end(), axis) != axes.end()) return invalid_argument("axis " + std::to_string(axis) + " is given twice");
+    if (std::find(axes.begin(), axes.end(), axis) != axes.end())
+      return invalid_argument("axis " + std::to_string(axis) + " is given twice");
     axes.push_back(axis);
   }
   return axes;
@@ -79,7 +82,8 @@ Result<std::vector<int>> slice_axes(const std::vector<int64_t>* given, size_t co
 
 Status infer_slice(InferContext& c) {
   for (size_t i = 1; i < c.input_count(); ++i) {
-    if (c.has_input(i) && !is_index_dtype(c.dtype(i))) return invalid_argument("starts, ends, axes and steps must be integers");
+    if (c.has_input(i) && !is_index_dtype(c.dtype(i)))
+      return invalid_argument("starts, ends, axes and steps must be integers");
   }
   if (!c.ranked(0)) {
     c.set_unranked(0, c.dtype(0));
@@ -126,7 +130,9 @@ Status infer_gather(InferContext& c) {
   const int64_t dim = x[size_t(axis)];
   if (const auto indices = c.ints(1); indices && dim >= 0) {
     for (int64_t i : *indices) {
-      if (i < -dim || i >= dim) return invalid_argument("index " + std::to_string(i) + " is out of range for an axis of " + std::to_string(dim));
+      if (i < -dim || i >= dim)
+        return invalid_argument("index " + std::to_string(i) + " is out of range for an axis of " +
+                                std::to_string(dim));
     }
   }
   Shape out(x.begin(), x.begin() + axis);
@@ -148,18 +154,22 @@ Result<int64_t> padded_dim(int64_t dim, int64_t begin, int64_t end, schema::PadM
   if (begin > kMax || end > kMax || begin < -kMax || end < -kMax) return invalid_argument("a pad is out of range");
   if (dim < 0) return kUnknownDim;
   const int64_t out = dim + begin + end;
-  if (out < 0) return invalid_argument("pads " + std::to_string(begin) + ", " + std::to_string(end) + " crop more than the axis of " + std::to_string(dim));
+  if (out < 0)
+    return invalid_argument("pads " + std::to_string(begin) + ", " + std::to_string(end) +
+                            " crop more than the axis of " + std::to_string(dim));
   if (mode == schema::PadMode::Reflect && std::max(begin, end) > 0 && std::max(begin, end) >= dim) {
     return invalid_argument("reflect needs pads smaller than the axis of " + std::to_string(dim));
   }
   // What is copied must exist after cropping the other side.
   const int64_t left = dim + std::min<int64_t>(begin, 0) + std::min<int64_t>(end, 0);
-  if (mode != schema::PadMode::Constant && (begin > 0 || end > 0) && left <= 0) return invalid_argument("nothing to pad from on an empty axis");
+  if (mode != schema::PadMode::Constant && (begin > 0 || end > 0) && left <= 0)
+    return invalid_argument("nothing to pad from on an empty axis");
   return out;
 }
 
 Status infer_pad(InferContext& c) {
-  if (!is_index_dtype(c.dtype(1)) || (c.has_input(3) && !is_index_dtype(c.dtype(3)))) return invalid_argument("pads and axes must be integers");
+  if (!is_index_dtype(c.dtype(1)) || (c.has_input(3) && !is_index_dtype(c.dtype(3))))
+    return invalid_argument("pads and axes must be integers");
   if (c.has_input(2)) {
     LQ_RETURN_IF_ERROR(same_dtype(c, 0, 2));
     LQ_RETURN_IF_ERROR(expect_single(c, 2));
@@ -178,7 +188,8 @@ Status infer_pad(InferContext& c) {
   }
   const size_t count = axes_given ? axes_given->size() : out.size();
   if (pads->size() != 2 * count) {
-    return invalid_argument("pads has " + std::to_string(pads->size()) + " entries, expected " + std::to_string(2 * count));
+    return invalid_argument("pads has " + std::to_string(pads->size()) + " entries, expected " +
+                            std::to_string(2 * count));
   }
   LQ_ASSIGN_OR_RETURN(const std::vector<int> axes, slice_axes(axes_given ? &*axes_given : nullptr, count, out.size()));
   const auto mode = attrs_as<schema::PadAttrsT>(c.node()).mode;

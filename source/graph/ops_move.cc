@@ -23,7 +23,8 @@ Status infer_concat(InferContext& c) {
       first = false;
       continue;
     }
-    if (s.size() != out.size()) return invalid_argument("inputs have different ranks: " + shape_string(out) + " and " + shape_string(s));
+    if (s.size() != out.size())
+      return invalid_argument("inputs have different ranks: " + shape_string(out) + " and " + shape_string(s));
     for (size_t k = 0; k < s.size(); ++k) {
       if (k == size_t(axis)) {
         LQ_ASSIGN_OR_RETURN(out[k], add_dims(out[k], s[k]));
@@ -63,7 +64,8 @@ Status infer_transpose(InferContext& c) {
     return {};
   }
   if (perm.size() != x.size()) {
-    return invalid_argument("perm has " + std::to_string(perm.size()) + " entries, the input has shape " + shape_string(x));
+    return invalid_argument("perm has " + std::to_string(perm.size()) + " entries, the input has shape " +
+                            shape_string(x));
   }
   Shape out;
   for (int32_t p : perm) {
@@ -113,7 +115,8 @@ Status infer_tile(InferContext& c) {
     return {};
   }
   if (repeats->size() != out.size()) {
-    return invalid_argument("repeats has " + std::to_string(repeats->size()) + " entries, the input has shape " + shape_string(out));
+    return invalid_argument("repeats has " + std::to_string(repeats->size()) + " entries, the input has shape " +
+                            shape_string(out));
   }
   for (size_t i = 0; i < out.size(); ++i) {
     if ((*repeats)[i] < 0) return invalid_argument("repeats has the negative entry " + std::to_string((*repeats)[i]));
@@ -132,7 +135,8 @@ Status check_block(const Node& node) {
 /// dim / by, refusing a remainder; unknown stays unknown.
 Result<int64_t> divide_dim(int64_t dim, int64_t by) {
   if (dim < 0) return kUnknownDim;
-  if (dim % by != 0) return invalid_argument("extent " + std::to_string(dim) + " is not a multiple of " + std::to_string(by));
+  if (dim % by != 0)
+    return invalid_argument("extent " + std::to_string(dim) + " is not a multiple of " + std::to_string(by));
   return dim / by;
 }
 

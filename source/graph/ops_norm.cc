@@ -15,11 +15,13 @@ Status check_norm(const Node& node) {
 /// Inputs 1… are vectors as long as x's channel axis.
 Status infer_channel_norm(InferContext& c) {
   LQ_RETURN_IF_ERROR(expect_float(c, 0));
-  if (c.ranked(0) && c.shape(0).size() < 2) return invalid_argument("input " + shape_string(c.shape(0)) + " has no channel axis");
+  if (c.ranked(0) && c.shape(0).size() < 2)
+    return invalid_argument("input " + shape_string(c.shape(0)) + " has no channel axis");
   for (size_t i = 1; i < c.input_count(); ++i) {
     LQ_RETURN_IF_ERROR(same_dtype(c, 0, i));
     LQ_RETURN_IF_ERROR(expect_rank(c, i, 1));
-    if (c.ranked(0) && c.ranked(i)) LQ_RETURN_IF_ERROR(same_dim(c.shape(0)[1], c.shape(i)[0], "channels and length of a parameter"));
+    if (c.ranked(0) && c.ranked(i))
+      LQ_RETURN_IF_ERROR(same_dim(c.shape(0)[1], c.shape(i)[0], "channels and length of a parameter"));
   }
   return infer_same(c);
 }
@@ -38,7 +40,8 @@ Status infer_layer_norm(InferContext& c) {
     bool fits = both.size() == normalized.size();
     for (size_t k = 0; fits && k < both.size(); ++k) fits = normalized[k] < 0 || both[k] == normalized[k];
     if (!fits) {
-      return invalid_argument("parameter " + shape_string(c.shape(i)) + " does not broadcast to the normalized axes " + shape_string(normalized));
+      return invalid_argument("parameter " + shape_string(c.shape(i)) + " does not broadcast to the normalized axes " +
+                              shape_string(normalized));
     }
   }
   return infer_same(c);
@@ -57,7 +60,8 @@ constexpr auto kFloat = QuantRule::kFloatOnly;
 constexpr auto kLinear = LayoutRule::kLinear;
 constexpr OpDef kOps[] = {
     {Op::BatchNormalization, 5, 5, 1, 1, 0, kFloat, kLinear, schema::Attrs::NormAttrs, infer_channel_norm, check_norm},
-    {Op::InstanceNormalization, 3, 3, 1, 1, 0, kFloat, kLinear, schema::Attrs::NormAttrs, infer_channel_norm, check_norm},
+    {Op::InstanceNormalization, 3, 3, 1, 1, 0, kFloat, kLinear, schema::Attrs::NormAttrs, infer_channel_norm,
+     check_norm},
     {Op::LayerNormalization, 2, 3, 1, 1, 0, kFloat, kLinear, schema::Attrs::NormAttrs, infer_layer_norm, check_norm},
     {Op::Softmax, 1, 1, 1, 1, 0, kFloat, kLinear, schema::Attrs::AxisAttrs, infer_softmax, nullptr},
     {Op::LogSoftmax, 1, 1, 1, 1, 0, kFloat, kLinear, schema::Attrs::AxisAttrs, infer_softmax, nullptr},

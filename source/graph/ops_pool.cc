@@ -13,7 +13,8 @@ Status check_pool(const Node& node) {
   if (a.storage_order != 0 && a.storage_order != 1) return invalid_argument("storage_order must be 0 or 1");
   for (const auto* list : {&a.kernel_shape, &a.strides, &a.dilations}) {
     for (int32_t v : *list) {
-      if (v < 1) return invalid_argument("kernel_shape, strides and dilations must be positive, got " + std::to_string(v));
+      if (v < 1)
+        return invalid_argument("kernel_shape, strides and dilations must be positive, got " + std::to_string(v));
     }
   }
   for (int32_t v : a.pads) {
@@ -49,7 +50,8 @@ Status infer_global(InferContext& c) {
     return {};
   }
   Shape out = c.shape(0);
-  if (out.size() < 3) return invalid_argument("input " + shape_string(out) + " has no spatial axis (expected [N,C,...])");
+  if (out.size() < 3)
+    return invalid_argument("input " + shape_string(out) + " has no spatial axis (expected [N,C,...])");
   for (size_t i = 2; i < out.size(); ++i) {
     if (out[i] == 0) return invalid_argument("input " + shape_string(out) + " is empty");
     out[i] = 1;
@@ -66,8 +68,10 @@ Status infer_global_average(InferContext& c) {
 constexpr auto kBlocked = LayoutRule::kBlocked;
 constexpr OpDef kOps[] = {
     {Op::MaxPool, 1, 1, 1, 2, 0, QuantRule::kPassThrough, kBlocked, schema::Attrs::PoolAttrs, infer_pool, check_pool},
-    {Op::AveragePool, 1, 1, 1, 1, 0, QuantRule::kAverage, kBlocked, schema::Attrs::PoolAttrs, infer_average_pool, check_pool},
-    {Op::GlobalAveragePool, 1, 1, 1, 1, 0, QuantRule::kAverage, kBlocked, schema::Attrs::NONE, infer_global_average, nullptr},
+    {Op::AveragePool, 1, 1, 1, 1, 0, QuantRule::kAverage, kBlocked, schema::Attrs::PoolAttrs, infer_average_pool,
+     check_pool},
+    {Op::GlobalAveragePool, 1, 1, 1, 1, 0, QuantRule::kAverage, kBlocked, schema::Attrs::NONE, infer_global_average,
+     nullptr},
     {Op::GlobalMaxPool, 1, 1, 1, 1, 0, QuantRule::kPassThrough, kBlocked, schema::Attrs::NONE, infer_global, nullptr},
 };
 

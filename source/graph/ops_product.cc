@@ -13,7 +13,9 @@ Status check_conv(const Node& node) {
   if (a.auto_pad > schema::AutoPad::MAX) return invalid_argument("unknown auto_pad " + std::to_string(int(a.auto_pad)));
   for (const auto* list : {&a.kernel_shape, &a.strides, &a.dilations, &a.output_shape}) {
     for (int32_t v : *list) {
-      if (v < 1) return invalid_argument("kernel_shape, strides, dilations and output_shape must be positive, got " + std::to_string(v));
+      if (v < 1)
+        return invalid_argument("kernel_shape, strides, dilations and output_shape must be positive, got " +
+                                std::to_string(v));
     }
   }
   for (const auto* list : {&a.pads, &a.output_padding}) {
@@ -47,12 +49,14 @@ Status infer_conv(InferContext& c) {
   const auto& attrs = attrs_as<ConvAttrsT>(c.node());
   const Shape &x = c.shape(0), &w = c.shape(1);
   if (x.size() < 3 || w.size() != x.size()) {
-    return invalid_argument("input " + shape_string(x) + " and weights " + shape_string(w) + " are not [N,C,...] and [M,C/groups,...]");
+    return invalid_argument("input " + shape_string(x) + " and weights " + shape_string(w) +
+                            " are not [N,C,...] and [M,C/groups,...]");
   }
   LQ_ASSIGN_OR_RETURN(const int64_t channels, mul_dims(w[1], attrs.groups));
   LQ_RETURN_IF_ERROR(same_dim(x[1], channels, "input channels and weights' channels times groups"));
   if (w[0] >= 0 && (w[0] == 0 || w[0] % attrs.groups != 0)) {
-    return invalid_argument(std::to_string(w[0]) + " output channels cannot be split into " + std::to_string(attrs.groups) + " groups");
+    return invalid_argument(std::to_string(w[0]) + " output channels cannot be split into " +
+                            std::to_string(attrs.groups) + " groups");
   }
   LQ_RETURN_IF_ERROR(check_bias(c, w[0]));
   Shape out = {x[0], w[0]};
@@ -78,11 +82,13 @@ Status infer_conv_transpose(InferContext& c) {
   const auto& attrs = attrs_as<ConvAttrsT>(c.node());
   const Shape &x = c.shape(0), &w = c.shape(1);
   if (x.size() < 3 || w.size() != x.size()) {
-    return invalid_argument("input " + shape_string(x) + " and weights " + shape_string(w) + " are not [N,C,...] and [C,M/groups,...]");
+    return invalid_argument("input " + shape_string(x) + " and weights " + shape_string(w) +
+                            " are not [N,C,...] and [C,M/groups,...]");
   }
   LQ_RETURN_IF_ERROR(same_dim(x[1], w[0], "input channels and weights' channels"));
   if (w[0] >= 0 && (w[0] == 0 || w[0] % attrs.groups != 0)) {
-    return invalid_argument(std::to_string(w[0]) + " input channels cannot be split into " + std::to_string(attrs.groups) + " groups");
+    return invalid_argument(std::to_string(w[0]) + " input channels cannot be split into " +
+                            std::to_string(attrs.groups) + " groups");
   }
   LQ_ASSIGN_OR_RETURN(const int64_t channels, mul_dims(w[1], attrs.groups));
   if (channels == 0) return invalid_argument("weights " + shape_string(w) + " have no output channel");
@@ -145,8 +151,10 @@ Status infer_matmul(InferContext& c) {
 }
 
 constexpr OpDef kOps[] = {
-    {Op::Conv, 2, 3, 1, 1, 0, QuantRule::kProduct, LayoutRule::kBlocked, schema::Attrs::ConvAttrs, infer_conv, check_conv},
-    {Op::ConvTranspose, 2, 3, 1, 1, 0, QuantRule::kProduct, LayoutRule::kBlocked, schema::Attrs::ConvAttrs, infer_conv_transpose, check_conv},
+    {Op::Conv, 2, 3, 1, 1, 0, QuantRule::kProduct, LayoutRule::kBlocked, schema::Attrs::ConvAttrs, infer_conv,
+     check_conv},
+    {Op::ConvTranspose, 2, 3, 1, 1, 0, QuantRule::kProduct, LayoutRule::kBlocked, schema::Attrs::ConvAttrs,
+     infer_conv_transpose, check_conv},
     {Op::Gemm, 2, 3, 1, 1, 0, QuantRule::kProduct, LayoutRule::kLinear, schema::Attrs::GemmAttrs, infer_gemm, nullptr},
     {Op::MatMul, 2, 2, 1, 1, 0, QuantRule::kProduct, LayoutRule::kLinear, schema::Attrs::NONE, infer_matmul, nullptr},
 };

@@ -10,14 +10,17 @@ int64_t directions(const RnnAttrsT& a) { return a.direction == schema::RnnDirect
 
 Status check_rnn(const Node& node) {
   const auto& a = attrs_as<RnnAttrsT>(node);
-  if (a.direction > schema::RnnDirection::MAX) return invalid_argument("unknown direction " + std::to_string(int(a.direction)));
+  if (a.direction > schema::RnnDirection::MAX)
+    return invalid_argument("unknown direction " + std::to_string(int(a.direction)));
   if (a.hidden_size < 0) return invalid_argument("hidden_size " + std::to_string(a.hidden_size) + " is negative");
   const size_t each = node.op == Op::LSTM ? 3 : 2;  // f, g, h of an LSTM; f, g of a GRU
   const size_t wanted = size_t(directions(a)) * each;
   if (!a.activations.empty() && a.activations.size() != wanted) {
-    return invalid_argument("activations has " + std::to_string(a.activations.size()) + " entries, expected " + std::to_string(wanted));
+    return invalid_argument("activations has " + std::to_string(a.activations.size()) + " entries, expected " +
+                            std::to_string(wanted));
   }
-  if (a.activation_alpha.size() > wanted || a.activation_beta.size() > wanted) return invalid_argument("too many activation parameters");
+  if (a.activation_alpha.size() > wanted || a.activation_beta.size() > wanted)
+    return invalid_argument("too many activation parameters");
   if (!(a.clip >= 0)) return invalid_argument("clip is negative or not a number");
   return {};
 }
@@ -32,7 +35,9 @@ Status expect_shape(const InferContext& c, size_t i, const Shape& wanted, const 
   return invalid_argument(std::string(what) + " has shape " + shape_string(s) + ", expected " + shape_string(wanted));
 }
 
-struct RnnDims { int64_t sequence, batch, input, hidden, directions; };
+struct RnnDims {
+  int64_t sequence, batch, input, hidden, directions;
+};
 
 Result<RnnDims> rnn_dims(const InferContext& c, const RnnAttrsT& a, int64_t gates) {
   RnnDims d{kUnknownDim, kUnknownDim, kUnknownDim, a.hidden_size > 0 ? a.hidden_size : kUnknownDim, directions(a)};
@@ -72,7 +77,8 @@ Status infer_rnn(InferContext& c, int64_t gates) {
     LQ_ASSIGN_OR_RETURN(const int64_t peepholes, mul_dims(d.hidden, 3));
     LQ_RETURN_IF_ERROR(expect_shape(c, 7, {d.directions, peepholes}, "P"));
   }
-  const Shape y = a.batch_first ? Shape{d.batch, d.sequence, d.directions, d.hidden} : Shape{d.sequence, d.directions, d.batch, d.hidden};
+  const Shape y = a.batch_first ? Shape{d.batch, d.sequence, d.directions, d.hidden}
+                                : Shape{d.sequence, d.directions, d.batch, d.hidden};
   if (c.node().output(0) != kNoTensor) c.set_output(0, c.dtype(0), y);
   for (size_t i = 1; i < c.node().outputs.size(); ++i) {
     if (c.node().output(i) != kNoTensor) c.set_output(i, c.dtype(0), state);
@@ -84,7 +90,8 @@ Status infer_lstm(InferContext& c) { return infer_rnn(c, 4); }
 Status infer_gru(InferContext& c) { return infer_rnn(c, 3); }
 
 constexpr OpDef kOps[] = {
-    {Op::LSTM, 3, 8, 0, 3, 0, QuantRule::kFloatOnly, LayoutRule::kLinear, schema::Attrs::RnnAttrs, infer_lstm, check_rnn},
+    {Op::LSTM, 3, 8, 0, 3, 0, QuantRule::kFloatOnly, LayoutRule::kLinear, schema::Attrs::RnnAttrs, infer_lstm,
+     check_rnn},
     {Op::GRU, 3, 6, 0, 2, 0, QuantRule::kFloatOnly, LayoutRule::kLinear, schema::Attrs::RnnAttrs, infer_gru, check_rnn},
 };
 

@@ -51,7 +51,8 @@ Status infer_reduce(InferContext& c) {
       out.push_back(x[i]);
       continue;
     }
-    if (x[i] == 0 && !empty_allowed) return invalid_argument("axis " + std::to_string(i) + " of " + shape_string(x) + " is empty");
+    if (x[i] == 0 && !empty_allowed)
+      return invalid_argument("axis " + std::to_string(i) + " of " + shape_string(x) + " is empty");
     if (attrs.keepdims) out.push_back(1);
   }
   c.set_output(0, dtype, std::move(out));
@@ -66,7 +67,8 @@ Status infer_arg(InferContext& c) {
   const auto& attrs = attrs_as<schema::ArgMaxAttrsT>(c.node());
   Shape out = c.shape(0);
   LQ_ASSIGN_OR_RETURN(const int axis, normalize_axis(attrs.axis, out.size()));
-  if (out[size_t(axis)] == 0) return invalid_argument("axis " + std::to_string(axis) + " of " + shape_string(out) + " is empty");
+  if (out[size_t(axis)] == 0)
+    return invalid_argument("axis " + std::to_string(axis) + " of " + shape_string(out) + " is empty");
   if (attrs.keepdims) {
     out[size_t(axis)] = 1;
   } else {
@@ -92,7 +94,8 @@ Status infer_top_k(InferContext& c) {
     dim = kUnknownDim;
   } else {
     if ((*k)[0] < 0 || (dim >= 0 && (*k)[0] > dim)) {
-      return invalid_argument("k = " + std::to_string((*k)[0]) + " is out of range for an axis of " + std::to_string(dim));
+      return invalid_argument("k = " + std::to_string((*k)[0]) + " is out of range for an axis of " +
+                              std::to_string(dim));
     }
     dim = (*k)[0];
   }

@@ -29,7 +29,8 @@ float crop_factor(const ResizeAttrsT& a, size_t i, size_t count) {
 }
 
 /// ONNX keep_aspect_ratio: the smallest (not_larger) or largest (not_smaller) ratio for all, extents rounded half up.
-void keep_aspect(const ResizeAttrsT& a, const Shape& x, const std::vector<int>& axes, const std::vector<int64_t>& sizes, Shape& out) {
+void keep_aspect(const ResizeAttrsT& a, const Shape& x, const std::vector<int>& axes, const std::vector<int64_t>& sizes,
+                 Shape& out) {
   float scale = 0;
   for (size_t i = 0; i < axes.size(); ++i) {
     const float ratio = float(sizes[i]) / float(x[size_t(axes[i])]);
@@ -57,14 +58,17 @@ Result<std::vector<int>> resized_axes(const ResizeAttrsT& a, size_t rank) {
 
 }  // namespace
 
-Result<Shape> resize_shape(const ResizeAttrsT& attrs, const Shape& x, const std::vector<float>* scales, const std::vector<int64_t>* sizes) {
+Result<Shape> resize_shape(const ResizeAttrsT& attrs, const Shape& x, const std::vector<float>* scales,
+                           const std::vector<int64_t>* sizes) {
   LQ_ASSIGN_OR_RETURN(const std::vector<int> axes, resized_axes(attrs, x.size()));
   const size_t given = scales ? scales->size() : sizes->size();
   if (given != axes.size()) {
-    return invalid_argument((scales ? "scales has " : "sizes has ") + std::to_string(given) + " entries, expected " + std::to_string(axes.size()));
+    return invalid_argument((scales ? "scales has " : "sizes has ") + std::to_string(given) + " entries, expected " +
+                            std::to_string(axes.size()));
   }
   if (!attrs.roi.empty() && attrs.roi.size() != 2 * axes.size()) {
-    return invalid_argument("roi has " + std::to_string(attrs.roi.size()) + " entries, expected " + std::to_string(2 * axes.size()));
+    return invalid_argument("roi has " + std::to_string(attrs.roi.size()) + " entries, expected " +
+                            std::to_string(2 * axes.size()));
   }
   Shape out = x;
   bool known = true;
@@ -81,11 +85,13 @@ Result<Shape> resize_shape(const ResizeAttrsT& attrs, const Shape& x, const std:
       }
       // ONNX: floor(extent · crop · scale), in float as its implementations have it.
       const double extent = std::floor(double(float(dim) * crop_factor(attrs, i, axes.size()) * s));
-      if (!(extent >= 0) || extent > double(InferContext::kMaxDim)) return invalid_argument("scale " + std::to_string(s) + " gives no legal extent");
+      if (!(extent >= 0) || extent > double(InferContext::kMaxDim))
+        return invalid_argument("scale " + std::to_string(s) + " gives no legal extent");
       dim = int64_t(extent);
     } else {
       const int64_t size = (*sizes)[i];
-      if (size < 0 || size > InferContext::kMaxDim) return invalid_argument("size " + std::to_string(size) + " is out of range");
+      if (size < 0 || size > InferContext::kMaxDim)
+        return invalid_argument("size " + std::to_string(size) + " is out of range");
       dim = size;
     }
   }
@@ -97,7 +103,8 @@ Result<Shape> resize_shape(const ResizeAttrsT& attrs, const Shape& x, const std:
     if (known) keep_aspect(attrs, x, axes, *sizes, out);
   }
   for (size_t i = 0; i < x.size(); ++i) {
-    if (x[i] == 0 && out[i] > 0) return invalid_argument("an empty axis cannot be resized to " + std::to_string(out[i]));
+    if (x[i] == 0 && out[i] > 0)
+      return invalid_argument("an empty axis cannot be resized to " + std::to_string(out[i]));
   }
   return out;
 }
@@ -130,13 +137,15 @@ Status infer_resize(InferContext& c) {
     c.set_output(0, c.dtype(0), std::move(out));
     return {};
   }
-  LQ_ASSIGN_OR_RETURN(Shape out, resize_shape(attrs_as<ResizeAttrsT>(c.node()), c.shape(0), scales ? &*scales : nullptr, sizes ? &*sizes : nullptr));
+  LQ_ASSIGN_OR_RETURN(Shape out, resize_shape(attrs_as<ResizeAttrsT>(c.node()), c.shape(0), scales ? &*scales : nullptr,
+                                              sizes ? &*sizes : nullptr));
   c.set_output(0, c.dtype(0), std::move(out));
   return {};
 }
 
 constexpr OpDef kOps[] = {
-    {Op::Resize, 1, 3, 1, 1, planning({1, 2}), QuantRule::kResize, LayoutRule::kLinear, schema::Attrs::ResizeAttrs, infer_resize, check_resize},
+    {Op::Resize, 1, 3, 1, 1, planning({1, 2}), QuantRule::kResize, LayoutRule::kLinear, schema::Attrs::ResizeAttrs,
+     infer_resize, check_resize},
 };
 
 }  // namespace

@@ -16,7 +16,8 @@ Status resolve_free_dim(const Shape& x, const std::vector<int64_t>& wanted, bool
     const bool copied = !allow_zero && i < wanted.size() && wanted[i] == 0;
     if (copied) continue;
     if (x[i] < 0) return {};  // stays unknown
-    if (__builtin_mul_overflow(numerator, x[i], &numerator)) return invalid_argument("input " + shape_string(x) + " is too large");
+    if (__builtin_mul_overflow(numerator, x[i], &numerator))
+      return invalid_argument("input " + shape_string(x) + " is too large");
   }
   for (size_t i = 0; i < out.size(); ++i) {
     const bool copied = !allow_zero && wanted[i] == 0;
@@ -54,7 +55,8 @@ Status infer_reshape(InferContext& c) {
     } else if (out[i] < 0) {
       return invalid_argument("shape has the entry " + std::to_string(out[i]));
     } else if (out[i] == 0 && !allow_zero) {
-      if (c.ranked(0) && i >= c.shape(0).size()) return invalid_argument("shape copies axis " + std::to_string(i) + ", which the input does not have");
+      if (c.ranked(0) && i >= c.shape(0).size())
+        return invalid_argument("shape copies axis " + std::to_string(i) + ", which the input does not have");
       copies_missing |= !c.ranked(0);
       out[i] = c.ranked(0) ? c.shape(0)[i] : kUnknownDim;
     } else if (out[i] > InferContext::kMaxDim) {
@@ -82,7 +84,8 @@ Status infer_flatten(InferContext& c) {
   const Shape& x = c.shape(0);
   const int64_t rank = int64_t(x.size());
   int64_t axis = attrs_as<schema::AxisAttrsT>(c.node()).axis;
-  if (axis < -rank || axis > rank) return invalid_argument("axis " + std::to_string(axis) + " is out of range for " + shape_string(x));
+  if (axis < -rank || axis > rank)
+    return invalid_argument("axis " + std::to_string(axis) + " is out of range for " + shape_string(x));
   if (axis < 0) axis += rank;
   Shape out = {1, 1};
   for (int64_t i = 0; i < rank; ++i) {

@@ -86,7 +86,8 @@ constexpr OpDef kOps[] = {
     table_op(Op::Sin),
     table_op(Op::Cos),
     {Op::Not, 1, 1, 1, 1, 0, QuantRule::kFloatOnly, LayoutRule::kLinear, kNoAttrs, infer_not, nullptr},
-    {Op::Cast, 1, 1, 1, 1, 0, QuantRule::kFloatOnly, LayoutRule::kLinear, schema::Attrs::CastAttrs, infer_cast, check_cast},
+    {Op::Cast, 1, 1, 1, 1, 0, QuantRule::kFloatOnly, LayoutRule::kLinear, schema::Attrs::CastAttrs, infer_cast,
+     check_cast},
     {Op::Identity, 1, 1, 1, 1, 0, QuantRule::kPassThrough, LayoutRule::kSame, kNoAttrs, infer_same, nullptr},
 };
 

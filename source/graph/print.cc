@@ -17,8 +17,9 @@ std::string tensor_text(const Graph& graph, TensorId id) {
   if (t.is_constant()) s += " const";
   if (t.blocked_axis >= 0) s += " blocked";
   if (t.quant && !t.quant->scale.empty()) {
-    s += t.quant->scale.size() == 1 ? " scale " + std::to_string(t.quant->scale[0])
-                                    : " scales[" + std::to_string(t.quant->scale.size()) + "] axis " + std::to_string(t.quant->axis);
+    s += t.quant->scale.size() == 1
+             ? " scale " + std::to_string(t.quant->scale[0])
+             : " scales[" + std::to_string(t.quant->scale.size()) + "] axis " + std::to_string(t.quant->axis);
     s += " zp " + std::to_string(zero_point_at(*t.quant, 0));
     s += " q " + std::to_string(t.quant->qmin) + ".." + std::to_string(t.quant->qmax);
   }

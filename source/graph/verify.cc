@@ -1,5 +1,6 @@
-// What a model must satisfy before anything trusts it. Files are untrusted: every id, count, size, type and number is looked
-// at here, so that passes and runtime may index without asking. What depends on run-time shapes is checked when planning.
+// What a model must satisfy before anything trusts it. Files are untrusted: every id, count, size, type and number is
+// looked at here, so that passes and runtime may index without asking. What depends on run-time shapes is checked when
+// planning.
 #include <set>
 
 #include "graph/ops_common.h"
@@ -23,7 +24,8 @@ Status check_constant(const Tensor& t) {
   if (size == 0) return corrupt(std::string("constants of type ") + dtype_name(t.dtype) + " are not supported");
   const size_t wanted = size_t(element_count(t.shape)) * size;  // at most 2^40 · 8: check_shape came first
   if (t.data.size() != wanted) {
-    return corrupt("has " + std::to_string(t.data.size()) + " bytes, its shape " + shape_string(t.shape) + " needs " + std::to_string(wanted));
+    return corrupt("has " + std::to_string(t.data.size()) + " bytes, its shape " + shape_string(t.shape) + " needs " +
+                   std::to_string(wanted));
   }
   return {};
 }
@@ -32,10 +34,12 @@ Status check_tensor(const Tensor& t) {
   if (t.dtype > DType::MAX) return corrupt("unknown type " + std::to_string(int(t.dtype)));
   if (!t.ranked && !t.shape.empty()) return corrupt("has a shape but no rank");
   LQ_RETURN_IF_ERROR(check_shape(t.shape));
-  if (!t.dim_names.empty() && t.dim_names.size() != t.shape.size()) return corrupt("dimension names do not match the rank");
+  if (!t.dim_names.empty() && t.dim_names.size() != t.shape.size())
+    return corrupt("dimension names do not match the rank");
   if (t.blocked_axis != -1) return corrupt("a blocked layout cannot be stored");
   if (t.is_constant()) LQ_RETURN_IF_ERROR(check_constant(t));
-  if (t.range && !(t.range->min <= t.range->max && t.range->max - t.range->max == 0 && t.range->min - t.range->min == 0)) {
+  if (t.range &&
+      !(t.range->min <= t.range->max && t.range->max - t.range->max == 0 && t.range->min - t.range->min == 0)) {
     return corrupt("its range is empty or not finite");
   }
   return t.quant ? check_quant_params(t) : Status();
@@ -60,7 +64,8 @@ Status check_inputs(const Graph& graph, bool main, std::vector<bool>& defined) {
     if (is_input[size_t(id)]) return corrupt(tensor_label(graph, id) + " is listed twice as an input");
     is_input[size_t(id)] = true;
     if (main && t.is_constant()) return corrupt(tensor_label(graph, id) + " is an input and a constant");
-    if (main && (t.name.empty() || !names.insert(t.name).second)) return corrupt("an input has no name, or one that another input has");
+    if (main && (t.name.empty() || !names.insert(t.name).second))
+      return corrupt("an input has no name, or one that another input has");
     if (main && dtype_size(t.dtype) == 0) return corrupt(tensor_label(graph, id) + ", an input, has no usable type");
     defined[size_t(id)] = true;
   }
@@ -114,8 +119,10 @@ Status check_graph(const Graph& graph, bool main) {
 
 /// Branch `b` fits its If: as many inputs as captured values, as many outputs, of the same types and parameters.
 Status check_branch(const Graph& parent, const Node& node, const Graph& branch) {
-  if (branch.inputs.size() + 1 != node.inputs.size()) return corrupt("branch '" + branch.name + "' has not as many inputs as the If captures values");
-  if (branch.outputs.size() != node.outputs.size()) return corrupt("branch '" + branch.name + "' has not as many outputs as the If");
+  if (branch.inputs.size() + 1 != node.inputs.size())
+    return corrupt("branch '" + branch.name + "' has not as many inputs as the If captures values");
+  if (branch.outputs.size() != node.outputs.size())
+    return corrupt("branch '" + branch.name + "' has not as many outputs as the If");
   for (size_t k = 0; k < branch.inputs.size(); ++k) {
     const Tensor &from = parent.tensor(node.inputs[k + 1]), &to = branch.tensor(branch.inputs[k]);
     if (from.dtype != to.dtype || from.quant != to.quant) {
@@ -126,7 +133,8 @@ Status check_branch(const Graph& parent, const Node& node, const Graph& branch) 
     if (node.outputs[k] == kNoTensor) continue;
     const Tensor &inner = branch.tensor(branch.outputs[k]), &outer = parent.tensor(node.outputs[k]);
     if (inner.dtype != outer.dtype || inner.quant || outer.quant) {
-      return corrupt("branch '" + branch.name + "' returns '" + inner.name + "' as another type than the If, or quantized");
+      return corrupt("branch '" + branch.name + "' returns '" + inner.name +
+                     "' as another type than the If, or quantized");
     }
   }
   return {};
@@ -141,7 +149,8 @@ Status check_branches(const ModelIr& model) {
     for (const Node& node : model.graphs[g].nodes) {
       if (node.op != Op::If) continue;
       const std::string label = node_label(model.graphs[g], node);
-      if (node.subgraphs.size() != 2) return corrupt(label + ": needs two branches, has " + std::to_string(node.subgraphs.size()));
+      if (node.subgraphs.size() != 2)
+        return corrupt(label + ": needs two branches, has " + std::to_string(node.subgraphs.size()));
       for (TensorId id : node.inputs) {
         if (id == kNoTensor) return corrupt(label + ": a captured value is missing");
       }

@@ -27,11 +27,16 @@ std::pair<int64_t, int64_t> extremes(const Bytes& data) {
 
 std::pair<int64_t, int64_t> constant_extremes(const Tensor& t) {
   switch (t.dtype) {
-    case DType::Int8: return extremes<int8_t>(t.data);
-    case DType::UInt8: return extremes<uint8_t>(t.data);
-    case DType::Int16: return extremes<int16_t>(t.data);
-    case DType::Int32: return extremes<int32_t>(t.data);
-    default: return {0, 0};
+    case DType::Int8:
+      return extremes<int8_t>(t.data);
+    case DType::UInt8:
+      return extremes<uint8_t>(t.data);
+    case DType::Int16:
+      return extremes<int16_t>(t.data);
+    case DType::Int32:
+      return extremes<int32_t>(t.data);
+    default:
+      return {0, 0};
   }
 }
 
@@ -41,7 +46,8 @@ Status check_quant_params(const Tensor& t) {
   const QuantParams& p = *t.quant;
   if (p.dtype != t.dtype) return corrupt("quantization parameters are for another type");
   if (p.dtype != DType::Int8 && p.dtype != DType::UInt8 && p.dtype != DType::Int16 && p.dtype != DType::Int32) {
-    return unsupported(std::string("quantized tensors of type ") + dtype_name(p.dtype) + " are not supported by this version");
+    return unsupported(std::string("quantized tensors of type ") + dtype_name(p.dtype) +
+                       " are not supported by this version");
   }
   if (p.granularity != schema::Granularity::PerTensor && p.granularity != schema::Granularity::PerChannel) {
     return unsupported("only per-tensor and per-channel quantization is supported by this version");
@@ -56,17 +62,21 @@ Status check_quant_params(const Tensor& t) {
     }
   }
   if (p.granularity == schema::Granularity::PerChannel) {
-    if (!t.ranked || p.axis < 0 || size_t(p.axis) >= t.shape.size()) return corrupt("the quantization axis is not one of the tensor's");
+    if (!t.ranked || p.axis < 0 || size_t(p.axis) >= t.shape.size())
+      return corrupt("the quantization axis is not one of the tensor's");
     const int64_t dim = t.shape[size_t(p.axis)], count = int64_t(p.scale.size());
-    // ConvTranspose weights [C, M/groups, ...] have one scale for each of the M outputs; groups = count / dim splits axis 0.
-    const bool grouped = t.is_constant() && p.axis == 1 && dim > 0 && count % dim == 0 && t.shape[0] % (count / dim) == 0;
+    // ConvTranspose weights [C, M/groups, ...] have one scale for each of the M outputs; groups = count / dim splits
+    // axis 0.
+    const bool grouped =
+        t.is_constant() && p.axis == 1 && dim > 0 && count % dim == 0 && t.shape[0] % (count / dim) == 0;
     if (dim < 0 || (count != dim && !grouped)) {
       return corrupt(std::to_string(count) + " scales for an axis of " + std::to_string(dim));
     }
   }
   if (t.is_constant()) {
     const auto [low, high] = constant_extremes(t);
-    if (t.data.size() > 0 && (low < p.qmin || high > p.qmax)) return corrupt("a value is outside the tensor's own limits");
+    if (t.data.size() > 0 && (low < p.qmin || high > p.qmax))
+      return corrupt("a value is outside the tensor's own limits");
   }
   return {};
 }
@@ -102,7 +112,8 @@ Status check_places(const Graph& graph, const Node& node) {
     const bool quantized = graph.tensor(id).quant.has_value();
     if (node.op == Op::QuantizeLinear && !quantized) return corrupt("its output has no quantization parameters");
     if (quantized && graph.tensor(id).dtype == DType::Int32) return corrupt("cannot quantize to int32");
-    if (quantized && node.op != Op::QuantizeLinear) return corrupt("its output '" + graph.tensor(id).name + "' is quantized; only QuantizeLinear's may be");
+    if (quantized && node.op != Op::QuantizeLinear)
+      return corrupt("its output '" + graph.tensor(id).name + "' is quantized; only QuantizeLinear's may be");
   }
   return {};
 }
@@ -110,11 +121,16 @@ Status check_places(const Graph& graph, const Node& node) {
 /// Weight axis of the output channel, or −1 where the operator has none the product rule knows.
 int channel_axis(const Node& node, const Tensor& w) {
   switch (node.op) {
-    case Op::Conv: return 0;
-    case Op::ConvTranspose: return w.shape.size() > 1 ? 1 : -1;
-    case Op::Gemm: return attrs_as<schema::GemmAttrsT>(node).trans_b ? 0 : 1;
-    case Op::MatMul: return w.shape.size() > 1 ? int(w.shape.size()) - 1 : -1;
-    default: return -1;
+    case Op::Conv:
+      return 0;
+    case Op::ConvTranspose:
+      return w.shape.size() > 1 ? 1 : -1;
+    case Op::Gemm:
+      return attrs_as<schema::GemmAttrsT>(node).trans_b ? 0 : 1;
+    case Op::MatMul:
+      return w.shape.size() > 1 ? int(w.shape.size()) - 1 : -1;
+    default:
+      return -1;
   }
 }
 
@@ -124,8 +140,8 @@ int64_t product_of(const Shape& shape, size_t begin, size_t end) {
   return n;
 }
 
-/// Σ|q_w| of every output channel. w is int8, linear; `groups` of a ConvTranspose spread axis 1 over M = groups · shape[1].
-/// A batched matrix (MatMul only) gives the largest sum of its matrices.
+/// Σ|q_w| of every output channel. w is int8, linear; `groups` of a ConvTranspose spread axis 1 over M = groups ·
+/// shape[1]. A batched matrix (MatMul only) gives the largest sum of its matrices.
 std::vector<int64_t> channel_sums(const Tensor& w, int axis, int64_t groups, int64_t batch) {
   const int64_t outer = product_of(w.shape, 0, size_t(axis)), dim = w.shape[size_t(axis)];
   const int64_t inner = product_of(w.shape, size_t(axis) + 1, w.shape.size());
@@ -144,7 +160,8 @@ std::vector<int64_t> channel_sums(const Tensor& w, int axis, int64_t groups, int
   return largest;
 }
 
-/// |bias| of channel c when the bias is a dequantized int32 constant, else 0 (a float bias joins after the accumulator).
+/// |bias| of channel c when the bias is a dequantized int32 constant, else 0 (a float bias joins after the
+/// accumulator).
 int64_t bias_magnitude(const Tensor* bias, size_t c, size_t channels) {
   if (!bias || !bias->is_constant() || bias->dtype != DType::Int32) return 0;
   const size_t count = bias->data.size() / 4;
@@ -162,8 +179,9 @@ Status check_int8_weights(const Tensor& w, const Node& node, int axis, int64_t c
   if (constant_extremes(w).first < -127) return corrupt("int8 weights must lie in -127...127");
   if (p.granularity != schema::Granularity::PerChannel) return {};
   if (p.axis == axis && int64_t(p.scale.size()) == channels) return {};
-  return corrupt("weights '" + w.name + "' have " + std::to_string(p.scale.size()) + " scales along axis " + std::to_string(p.axis) +
-                 "; " + op_name(node.op) + " needs " + std::to_string(channels) + " along axis " + std::to_string(axis));
+  return corrupt("weights '" + w.name + "' have " + std::to_string(p.scale.size()) + " scales along axis " +
+                 std::to_string(p.axis) + "; " + op_name(node.op) + " needs " + std::to_string(channels) +
+                 " along axis " + std::to_string(axis));
 }
 
 /// Conv, ConvTranspose, Gemm and MatMul with dequantized constant int8 weights.
@@ -197,7 +215,8 @@ Status check_product(const Uses& uses, const Node& node) {
     }
     const float s = scale_at(*w->quant, c);
     if (!is_valid_scale(float(double(x->quant->scale[0]) * double(s)))) {
-      return corrupt("output channel " + std::to_string(c) + ": the product of input and weight scale is not a normal number");
+      return corrupt("output channel " + std::to_string(c) +
+                     ": the product of input and weight scale is not a normal number");
     }
   }
   return {};
@@ -209,8 +228,11 @@ Status check_multipliers(const Uses& uses, const Node& node) {
   const bool scaled = rule == QuantRule::kProduct || rule == QuantRule::kAddSub || rule == QuantRule::kMul ||
                       rule == QuantRule::kResize || rule == QuantRule::kAverage || node.op == Op::DequantizeLinear;
   if (!scaled || node.outputs[0] == kNoTensor) return {};
-  const Tensor* a = node.op == Op::DequantizeLinear ? &uses.graph.tensor(node.inputs[0]) : uses.dequantized(node.input(0));
-  const Tensor* b = rule == QuantRule::kProduct || rule == QuantRule::kMul || rule == QuantRule::kAddSub ? uses.dequantized(node.input(1)) : nullptr;
+  const Tensor* a =
+      node.op == Op::DequantizeLinear ? &uses.graph.tensor(node.inputs[0]) : uses.dequantized(node.input(0));
+  const Tensor* b = rule == QuantRule::kProduct || rule == QuantRule::kMul || rule == QuantRule::kAddSub
+                        ? uses.dequantized(node.input(1))
+                        : nullptr;
   const bool product = rule == QuantRule::kProduct || rule == QuantRule::kMul;
   if (!a || (product && !b)) return {};
   TensorId id = node.outputs[0];
@@ -225,7 +247,8 @@ Status check_multipliers(const Uses& uses, const Node& node) {
       if (product) {
         for (float s : b->quant->scale) ok &= is_valid_scale(requantize_multiplier(s_a, s, s_y));
       } else {
-        ok = is_valid_scale(rescale_multiplier(s_a, s_y)) && (!b || is_valid_scale(rescale_multiplier(b->quant->scale[0], s_y)));
+        ok = is_valid_scale(rescale_multiplier(s_a, s_y)) &&
+             (!b || is_valid_scale(rescale_multiplier(b->quant->scale[0], s_y)));
       }
       return ok ? Status() : corrupt("the ratio of input and output scale is not a normal number");
     }
@@ -239,9 +262,13 @@ Status check_multipliers(const Uses& uses, const Node& node) {
 
 Status check_quantization(const Graph& graph) {
   const Uses uses{graph, producers_of(graph), consumers_of(graph)};
+  for (const Node& node : graph.nodes) {  // all places first: what follows reads parameters of tensors further on
+    const Status s = check_places(graph, node);
+    if (!s.ok()) return s.with_context(node_label(graph, node));
+  }
   for (const Node& node : graph.nodes) {
-    Status s = check_places(graph, node);
-    if (s.ok() && find_op(node.op)->quant == QuantRule::kProduct) s = check_product(uses, node);
+    Status s;
+    if (find_op(node.op)->quant == QuantRule::kProduct) s = check_product(uses, node);
     if (s.ok()) s = check_multipliers(uses, node);
     if (!s.ok()) return s.with_context(node_label(graph, node));
   }

@@ -1,4 +1,5 @@
-// The quantization half of verify(): parameters, where quantized tensors may appear, accumulator bounds. Internal to graph/.
+// The quantization half of verify(): parameters, where quantized tensors may appear, accumulator bounds. Internal to
+// graph/.
 #pragma once
 #include "graph/graph.h"
 
@@ -8,8 +9,8 @@ namespace lq {
 /// [qmin, qmax].
 Status check_quant_params(const Tensor& t);
 
-/// A graph whose structure has been checked: Quantize and Dequantize stand where quantized tensors begin and end; product
-/// operators keep int32 (docs/NUMERICS.md, "Bounds"); every multiplier is a normal number.
+/// A graph whose structure has been checked: Quantize and Dequantize stand where quantized tensors begin and end;
+/// product operators keep int32 (docs/NUMERICS.md, "Bounds"); every multiplier is a normal number.
 Status check_quantization(const Graph& graph);
 
 }  // namespace lq

@@ -8,7 +8,8 @@ constexpr int64_t kMaxWindowValue = int64_t(1) << 24;  // of a stride, pad or di
 
 Status expect_length(const char* what, size_t length, size_t wanted) {
   if (length == 0 || length == wanted) return {};
-  return invalid_argument(std::string(what) + " has " + std::to_string(length) + " entries, expected " + std::to_string(wanted));
+  return invalid_argument(std::string(what) + " has " + std::to_string(length) + " entries, expected " +
+                          std::to_string(wanted));
 }
 
 /// Copies strides, dilations and explicit pads with their defaults, after checking lengths and ranges.
@@ -35,7 +36,8 @@ Result<WindowGeometry> start(const AttrsT& a, std::vector<int64_t> kernel) {
       g.pads_end[i] = a.pads[n + i];
     }
     for (int64_t v : {g.strides[i], g.dilations[i], g.kernel[i]}) {
-      if (v < 1 || v > kMaxWindowValue) return invalid_argument("kernel, stride or dilation " + std::to_string(v) + " is out of range");
+      if (v < 1 || v > kMaxWindowValue)
+        return invalid_argument("kernel, stride or dilation " + std::to_string(v) + " is out of range");
     }
     for (int64_t v : {g.pads_begin[i], g.pads_end[i]}) {
       if (v < 0 || v > kMaxWindowValue) return invalid_argument("pad " + std::to_string(v) + " is out of range");
@@ -66,9 +68,9 @@ Status slide(WindowGeometry& g, size_t i, int64_t in, schema::AutoPad auto_pad, 
   }
   const int64_t room = in + g.pads_begin[i] + g.pads_end[i] - e;
   if (room < 0) {
-    return invalid_argument("kernel " + std::to_string(e) + " does not fit input " + std::to_string(in) + " with pads " +
-                            std::to_string(g.pads_begin[i]) + ", " + std::to_string(g.pads_end[i]) + " (axis " +
-                            std::to_string(i + 2) + ")");
+    return invalid_argument("kernel " + std::to_string(e) + " does not fit input " + std::to_string(in) +
+                            " with pads " + std::to_string(g.pads_begin[i]) + ", " + std::to_string(g.pads_end[i]) +
+                            " (axis " + std::to_string(i + 2) + ")");
   }
   g.output[i] = room / s + 1;
   if (ceil_mode && room % s != 0) {
@@ -81,7 +83,8 @@ Status slide(WindowGeometry& g, size_t i, int64_t in, schema::AutoPad auto_pad, 
 Status expect_spatial(const Shape& x, size_t wanted) {
   if (x.size() < 3) return invalid_argument("input " + shape_string(x) + " has no spatial axis (expected [N,C,...])");
   if (x.size() != wanted) {
-    return invalid_argument("input " + shape_string(x) + " has " + std::to_string(x.size()) + " axes, the kernel needs " + std::to_string(wanted));
+    return invalid_argument("input " + shape_string(x) + " has " + std::to_string(x.size()) +
+                            " axes, the kernel needs " + std::to_string(wanted));
   }
   return {};
 }
@@ -124,7 +127,8 @@ Result<WindowGeometry> conv_transpose_geometry(const schema::ConvAttrsT& attrs, 
   LQ_RETURN_IF_ERROR(expect_length("output_shape", attrs.output_shape.size(), n));
   for (size_t i = 0; i < n; ++i) {
     const int64_t extra = attrs.output_padding.empty() ? 0 : attrs.output_padding[i];
-    if (extra < 0 || extra > kMaxWindowValue) return invalid_argument("output_padding " + std::to_string(extra) + " is out of range");
+    if (extra < 0 || extra > kMaxWindowValue)
+      return invalid_argument("output_padding " + std::to_string(extra) + " is out of range");
     const int64_t in = x[i + 2];
     if (in < 0) {
       if (!attrs.output_shape.empty()) g.output[i] = attrs.output_shape[i];
@@ -145,7 +149,8 @@ Result<WindowGeometry> conv_transpose_geometry(const schema::ConvAttrsT& attrs, 
       g.output[i] = full - g.pads_begin[i] - g.pads_end[i];
     }
     if (g.output[i] < 1) {
-      return invalid_argument("output would have extent " + std::to_string(g.output[i]) + " on axis " + std::to_string(i + 2));
+      return invalid_argument("output would have extent " + std::to_string(g.output[i]) + " on axis " +
+                              std::to_string(i + 2));
     }
   }
   return g;

@@ -1,10 +1,12 @@
-// Arguments of the convolution and matrix-product kernels: plain data. One panel kernel serves Conv, ConvTranspose, Gemm
-// and MatMul: it makes `rows` × `cols` outputs of 8 or 16 channels, reading its input through block, tap and pixel steps.
+// Arguments of the convolution and matrix-product kernels: plain data. One panel kernel serves Conv, ConvTranspose,
+// Gemm and MatMul: it makes `rows` × `cols` outputs of 8 or 16 channels, reading its input through block, tap and pixel
+// steps.
 //
 // A panel product, for output pixel (r, c) and channel l of the panel:
 //   acc = start + Σ_{b < blocks (+1 if tail)} Σ_{t < taps} Σ_{i < 8 (tail in the last block)}
 //                 x[r·x_row + c·x_col + b·x_block + tap[t] + i] · w[b, t, i, l]
-// in that order; all steps count elements. The integer sum wraps modulo 2^32, the float sum is one fused multiply-add a term.
+// in that order; all steps count elements. The integer sum wraps modulo 2^32, the float sum is one fused multiply-add a
+// term.
 #pragma once
 #include "kernels/kernel_types.h"
 
@@ -15,15 +17,15 @@ struct PanelGeometry {
   ptrdiff_t x_block, x_row, x_col;
   const ptrdiff_t* tap;  // [taps]
   int32_t taps;
-  int32_t blocks;        // full blocks of 8 input channels
-  int32_t tail;          // channels (1…7) of one more, partial block; 0: none. Lanes >= tail are never used.
-  int32_t width;         // channels of the panel: 8 or 16
-  int32_t lanes;         // real ones, 1…width
+  int32_t blocks;  // full blocks of 8 input channels
+  int32_t tail;    // channels (1…7) of one more, partial block; 0: none. Lanes >= tail are never used.
+  int32_t width;   // channels of the panel: 8 or 16
+  int32_t lanes;   // real ones, 1…width
   int32_t rows, cols;
-  void* y[2];            // channels 0…7 and 8…15 of pixel (0, 0)
+  void* y[2];  // channels 0…7 and 8…15 of pixel (0, 0)
   ptrdiff_t y_row, y_col;
-  bool y_blocked;        // true: all 8 lanes of a block are written, those >= lanes get zp (int8) or 0 (float);
-                         // false: only real lanes are written (linear output)
+  bool y_blocked;  // true: all 8 lanes of a block are written, those >= lanes get zp (int8) or 0 (float);
+                   // false: only real lanes are written (linear output)
 };
 
 /// Family "conv_s8" and "gemm_s8". x holds q − zp widened to int16, padding holds 0.
@@ -56,8 +58,8 @@ struct ConvF32Args {
 using ConvF32Fn = void (*)(const ConvF32Args& args);
 
 /// Family "depthwise_s8": one block of 8 channels, each with its own taps, two horizontal taps at a time.
-/// x: per pixel 16 int16, (v[p][i], v[p + shift][i]) for i < 8, from interleave_s16. w: [taps][8][2] (taps counts pairs).
-/// `width` is 8, blocks and tail are unused.
+/// x: per pixel 16 int16, (v[p][i], v[p + shift][i]) for i < 8, from interleave_s16. w: [taps][8][2] (taps counts
+/// pairs). `width` is 8, blocks and tail are unused.
 struct DepthwiseS8Args {
   PanelGeometry geometry;
   const int16_t* x;

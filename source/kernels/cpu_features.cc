@@ -34,7 +34,8 @@ bool detect_avx2() { return false; }
 
 bool is_isa_built(Isa isa) {
   switch (isa) {
-    case Isa::kScalar: return true;
+    case Isa::kScalar:
+      return true;
     case Isa::kAvx2:
 #ifdef LQ_HAS_AVX2
       return true;
@@ -47,7 +48,8 @@ bool is_isa_built(Isa isa) {
 
 bool is_isa_supported(Isa isa) {
   switch (isa) {
-    case Isa::kScalar: return true;
+    case Isa::kScalar:
+      return true;
     case Isa::kAvx2: {
       static const bool supported = detect_avx2();
       return supported;

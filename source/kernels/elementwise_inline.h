@@ -1,12 +1,12 @@
-// The scalar arithmetic of numerics/quantize.h for kernel files, which may not include the standard library. `static`, so
-// that a copy compiled with an ISA's flags never replaces another at link time.
+// The scalar arithmetic of numerics/quantize.h for kernel files, which may not include the standard library. `static`,
+// so that a copy compiled with an ISA's flags never replaces another at link time.
 #pragma once
 #include "kernels/elementwise_kernels.h"
 
 namespace lq {
 
-/// int(rint(clamp(t))) + zp. Adding and subtracting 1.5·2^23 rounds to an integer, ties to even, for |t| <= 2^22: exact,
-/// and every compiler vectorises it. NaN gives low, as the contract orders the operands.
+/// int(rint(clamp(t))) + zp. Adding and subtracting 1.5·2^23 rounds to an integer, ties to even, for |t| <= 2^22:
+/// exact, and every compiler vectorises it. NaN gives low, as the contract orders the operands.
 static inline int32_t round_clamped(float t, const RoundArgs& r) {
   constexpr float kMagic = 12582912.0f;
   float v = t > r.low ? t : r.low;
@@ -14,7 +14,9 @@ static inline int32_t round_clamped(float t, const RoundArgs& r) {
   return static_cast<int32_t>((v + kMagic) - kMagic) + r.zero_point;
 }
 
-static inline int8_t quantize_one(float x, const QuantizeArgs& a) { return static_cast<int8_t>(round_clamped(x / a.scale, a.round)); }
+static inline int8_t quantize_one(float x, const QuantizeArgs& a) {
+  return static_cast<int8_t>(round_clamped(x / a.scale, a.round));
+}
 static inline int8_t rescale_one(int8_t q, const RescaleArgs& a) {
   return static_cast<int8_t>(round_clamped(static_cast<float>(q - a.zero_x) * a.multiplier, a.round));
 }

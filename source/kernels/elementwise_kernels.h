@@ -1,6 +1,6 @@
 // Kernels of everything that is not a product: quantize, dequantize, requantize, int8 Add/Mul/PRelu, tables, layout
-// conversion, pools, int8 Resize. Plain structs and functions on contiguous runs; broadcasting, threads and shapes are the
-// business of runtime/ops. Every ISA's kernel equals its scalar twin bit for bit (docs/NUMERICS.md).
+// conversion, pools, int8 Resize. Plain structs and functions on contiguous runs; broadcasting, threads and shapes are
+// the business of runtime/ops. Every ISA's kernel equals its scalar twin bit for bit (docs/NUMERICS.md).
 #pragma once
 #include "kernels/kernel_types.h"
 
@@ -48,7 +48,8 @@ struct PoolArgs {
   const PoolTaps* rows;  // out_h of them
   const PoolTaps* cols;  // out_w of them
   // int8 average only
-  const float* multiplier;  // [row slot · col_slots + col slot]: float(double(s_x) / (double(s_y) · n)), n the divisors' product
+  const float*
+      multiplier;  // [row slot · col_slots + col slot]: float(double(s_x) / (double(s_y) · n)), n the divisors' product
   int32_t col_slots;
   int32_t zero_x;
   RoundArgs round;
@@ -57,17 +58,18 @@ struct PoolArgs {
 /// Taps of one axis of a Resize, `taps` for each output position.
 struct ResizeAxis {
   int32_t taps;
-  const int32_t* index;   // input position, inside the image
-  const int32_t* weight;  // Q11, summing to 2048 for each output position
-  const uint8_t* outside; // 1: the whole position takes the extrapolation value; nullptr: none does
+  const int32_t* index;    // input position, inside the image
+  const int32_t* weight;   // Q11, summing to 2048 for each output position
+  const uint8_t* outside;  // 1: the whole position takes the extrapolation value; nullptr: none does
 };
 
-/// One plane [in_h, in_w, 8] -> [out_h, out_w, 8] of a linear or cubic Resize. The caller has proved that int32 holds Σ w·(q − zp).
+/// One plane [in_h, in_w, 8] -> [out_h, out_w, 8] of a linear or cubic Resize. The caller has proved that int32 holds Σ
+/// w·(q − zp).
 struct ResizeArgs {
   int32_t in_w, out_w;
   ResizeAxis rows, cols;
   int32_t zero_x;
-  float multiplier;   // s_x / (s_y · 2^22)
+  float multiplier;  // s_x / (s_y · 2^22)
   int8_t extrapolation;
   RoundArgs round;
 };
@@ -78,7 +80,8 @@ using DequantizeFn = void (*)(const int8_t* x, float* y, int64_t n, float scale,
 using RescaleFn = void (*)(const int8_t* x, int8_t* y, int64_t n, const RescaleArgs& args);
 using TableFn = void (*)(const uint8_t* x, uint8_t* y, int64_t n, const uint8_t* table);  // table[256], by bit pattern
 using BinaryFn = void (*)(const int8_t* a, const int8_t* b, int b_step, int8_t* y, int64_t n, const BinaryArgs& args);
-using PReluFn = void (*)(const int8_t* x, const float* negative, int step, int8_t* y, int64_t n, const RescaleArgs& args);
+using PReluFn = void (*)(const int8_t* x, const float* negative, int step, int8_t* y, int64_t n,
+                         const RescaleArgs& args);
 /// `channels` (1…8) rows of `count` elements, x_stride elements apart -> [count, 8]; the lanes behind get `fill`.
 using ToBlockedFn = void (*)(const void* x, int64_t x_stride, int channels, void* y, int64_t count, uint32_t fill);
 /// [count, 8] -> `channels` rows, y_stride elements apart.

@@ -25,13 +25,15 @@ Fraction simplest_between(int64_t a, int64_t b, int64_t c, int64_t d) {
 /// a·b + c·d with overflow reported.
 bool multiply_add(int64_t a, int64_t b, int64_t c, int64_t d, int64_t& out) {
   int64_t ab = 0, cd = 0;
-  return !__builtin_mul_overflow(a, b, &ab) && !__builtin_mul_overflow(c, d, &cd) && !__builtin_add_overflow(ab, cd, &out);
+  return !__builtin_mul_overflow(a, b, &ab) && !__builtin_mul_overflow(c, d, &cd) &&
+         !__builtin_add_overflow(ab, cd, &out);
 }
 
 Result<Fraction> checked(bool fits, int64_t num, int64_t den) {
   constexpr int64_t kLimit = int64_t(1) << 61;  // room for the doubling in nearest_index
   fits = fits && num > -kLimit && num < kLimit && den > -kLimit && den < kLimit && den != 0;
-  if (!fits) return unsupported("a Resize coordinate needs more than 64 bits; round the scales or the region of interest");
+  if (!fits)
+    return unsupported("a Resize coordinate needs more than 64 bits; round the scales or the region of interest");
   if (den < 0) return Fraction{-num, -den};
   return Fraction{num, den};
 }
@@ -65,7 +67,7 @@ double kernel_at(const ResampleKernel& k, double t) {
 struct Support {
   int64_t first = 0;  // of the first tap, relative to floor(coordinate)
   int taps = 2;
-  double stretch = 1; // kernel argument per input position; below 1 when antialiasing
+  double stretch = 1;  // kernel argument per input position; below 1 when antialiasing
 };
 
 Result<Support> support_of(const ResampleAxis& axis, const ResampleKernel& kernel) {
@@ -79,7 +81,8 @@ Result<Support> support_of(const ResampleAxis& axis, const ResampleKernel& kerne
     s.first = -1;
     s.taps = 4;
   }
-  if (int64_t(s.taps) > kMaxTapEntries / std::max<int64_t>(axis.out, 1)) return unsupported("Resize needs too many taps");
+  if (int64_t(s.taps) > kMaxTapEntries / std::max<int64_t>(axis.out, 1))
+    return unsupported("Resize needs too many taps");
   return s;
 }
 
@@ -138,8 +141,10 @@ std::optional<Fraction> simplest_fraction(float value) {
   }
   if (!(value >= 0x1p-30f && value <= 0x1p30f)) return std::nullopt;
   int exponent = 0;
-  const int64_t mantissa = int64_t(std::ldexp(std::frexp(value, &exponent), 24));  // value = mantissa · 2^(exponent − 24)
-  // Everything that rounds to `value` lies between its midpoints with its neighbours, (2·mantissa ± 1) · 2^(exponent − 25).
+  const int64_t mantissa =
+      int64_t(std::ldexp(std::frexp(value, &exponent), 24));  // value = mantissa · 2^(exponent − 24)
+  // Everything that rounds to `value` lies between its midpoints with its neighbours, (2·mantissa ± 1) · 2^(exponent −
+  // 25).
   const int shift = exponent - 25;
   const int64_t up = shift > 0 ? int64_t(1) << shift : 1, den = shift < 0 ? int64_t(1) << -shift : 1;
   return simplest_between((2 * mantissa - 1) * up, den, (2 * mantissa + 1) * up, den);
@@ -154,17 +159,27 @@ Result<Fraction> source_coordinate(const ResampleAxis& axis, int64_t x) {
     case CoordinateMode::PytorchHalfPixel:
       if (out == 1) return Fraction{0, 1};
       [[fallthrough]];
-    case CoordinateMode::HalfPixel: fits = multiply_add(2 * x + 1, den, -1, num, n); return over_2num(fits, n);
-    case CoordinateMode::TfHalfPixelForNn: fits = multiply_add(2 * x + 1, den, 0, 0, n); return over_2num(fits, n);
-    case CoordinateMode::HalfPixelSymmetric: fits = multiply_add(2 * x + 1 - out, den, in - 1, num, n); return over_2num(fits, n);
-    case CoordinateMode::Asymmetric: fits = multiply_add(x, den, 0, 0, n); return checked(fits, n, num);
+    case CoordinateMode::HalfPixel:
+      fits = multiply_add(2 * x + 1, den, -1, num, n);
+      return over_2num(fits, n);
+    case CoordinateMode::TfHalfPixelForNn:
+      fits = multiply_add(2 * x + 1, den, 0, 0, n);
+      return over_2num(fits, n);
+    case CoordinateMode::HalfPixelSymmetric:
+      fits = multiply_add(2 * x + 1 - out, den, in - 1, num, n);
+      return over_2num(fits, n);
+    case CoordinateMode::Asymmetric:
+      fits = multiply_add(x, den, 0, 0, n);
+      return checked(fits, n, num);
     case CoordinateMode::AlignCorners: {
       if (out == 1) return Fraction{0, 1};
       int64_t span = 0;
-      fits = multiply_add(num, in, -1, den, span) && !__builtin_mul_overflow(x, in - 1, &n) && !__builtin_mul_overflow(n, den, &n);
+      fits = multiply_add(num, in, -1, den, span) && !__builtin_mul_overflow(x, in - 1, &n) &&
+             !__builtin_mul_overflow(n, den, &n);
       return checked(fits, n, span);
     }
-    case CoordinateMode::TfCropAndResize: return crop_coordinate(axis, x);
+    case CoordinateMode::TfCropAndResize:
+      return crop_coordinate(axis, x);
   }
   return unsupported("unknown coordinate mode of Resize");
 }
@@ -172,16 +187,25 @@ Result<Fraction> source_coordinate(const ResampleAxis& axis, int64_t x) {
 int64_t nearest_index(Fraction c, NearestMode mode, int64_t in) {
   int64_t index = 0;
   switch (mode) {
-    case NearestMode::Floor: index = floor_of(c); break;
-    case NearestMode::Ceil: index = -floor_of({-c.num, c.den}); break;
-    case NearestMode::RoundPreferCeil: index = floor_of({2 * c.num + c.den, 2 * c.den}); break;
-    case NearestMode::RoundPreferFloor: index = -floor_of({-(2 * c.num - c.den), 2 * c.den}); break;
+    case NearestMode::Floor:
+      index = floor_of(c);
+      break;
+    case NearestMode::Ceil:
+      index = -floor_of({-c.num, c.den});
+      break;
+    case NearestMode::RoundPreferCeil:
+      index = floor_of({2 * c.num + c.den, 2 * c.den});
+      break;
+    case NearestMode::RoundPreferFloor:
+      index = -floor_of({-(2 * c.num - c.den), 2 * c.den});
+      break;
   }
   return std::clamp<int64_t>(index, 0, in - 1);
 }
 
 Result<ResampleTaps> resample_taps(const ResampleAxis& axis, const ResampleKernel& kernel) {
-  if (axis.in < 1 || axis.out < 0 || axis.in > kMaxAxis || axis.out > kMaxAxis || axis.scale.num < 1 || axis.scale.den < 1) {
+  if (axis.in < 1 || axis.out < 0 || axis.in > kMaxAxis || axis.out > kMaxAxis || axis.scale.num < 1 ||
+      axis.scale.den < 1) {
     return invalid_argument("Resize of an axis from " + std::to_string(axis.in) + " to " + std::to_string(axis.out));
   }
   LQ_ASSIGN_OR_RETURN(const Support s, support_of(axis, kernel));
@@ -196,7 +220,8 @@ Result<ResampleTaps> resample_taps(const ResampleAxis& axis, const ResampleKerne
   for (int64_t x = 0; x < axis.out; ++x) {
     LQ_ASSIGN_OR_RETURN(const Fraction c, source_coordinate(axis, x));
     const int64_t base = floor_of(c);
-    if (crop && (c.num < 0 || c.num / c.den > axis.in - 1 || (c.num / c.den == axis.in - 1 && c.num % c.den != 0))) t.outside[size_t(x)] = 1;
+    if (crop && (c.num < 0 || c.num / c.den > axis.in - 1 || (c.num / c.den == axis.in - 1 && c.num % c.den != 0)))
+      t.outside[size_t(x)] = 1;
     real_weights(kernel, s, double(c.num - base * c.den) / double(c.den), w);
     int32_t* index = t.index.data() + size_t(x) * size_t(s.taps);
     bool sums = s.stretch == 1 || normalize(w);
@@ -208,8 +233,12 @@ Result<ResampleTaps> resample_taps(const ResampleAxis& axis, const ResampleKerne
       all_outside = all_outside && !inside;
       if (kernel.exclude_outside && !inside) w[size_t(k)] = 0;
     }
-    // A position all of whose taps lie outside belongs to the extrapolation value or to the edge: any weights do.
-    if (kernel.exclude_outside && all_outside) w[0] = 1;
+    // A position that is extrapolated, or all of whose taps lie outside (the edge): any weights do. What remains inside
+    // of an extrapolated one may weigh nothing at all.
+    if (kernel.exclude_outside && (all_outside || (crop && t.outside[size_t(x)] != 0))) {
+      std::fill(w.begin(), w.end(), 0.0);
+      w[0] = 1;
+    }
     if (kernel.exclude_outside) sums = normalize(w);
     t.real.insert(t.real.end(), w.begin(), w.end());
     if (!sums || !to_q11(w, t.weight.data() + size_t(x) * size_t(s.taps))) {

@@ -13,8 +13,12 @@ onnx::AttributeProto& attribute(onnx::NodeProto& node, const char* name, onnx::A
 }
 }  // namespace
 
-void put(onnx::NodeProto& node, const char* name, int64_t value) { attribute(node, name, onnx::AttributeProto::INT).set_i(value); }
-void put(onnx::NodeProto& node, const char* name, float value) { attribute(node, name, onnx::AttributeProto::FLOAT).set_f(value); }
+void put(onnx::NodeProto& node, const char* name, int64_t value) {
+  attribute(node, name, onnx::AttributeProto::INT).set_i(value);
+}
+void put(onnx::NodeProto& node, const char* name, float value) {
+  attribute(node, name, onnx::AttributeProto::FLOAT).set_f(value);
+}
 void put(onnx::NodeProto& node, const char* name, const char* value) {
   attribute(node, name, onnx::AttributeProto::STRING).set_s(value);
 }
@@ -37,10 +41,18 @@ void put_floats(onnx::NodeProto& node, const char* name, const std::vector<float
 /// pads, or the automatic rule that stands for them.
 void put_pads(onnx::NodeProto& node, schema::AutoPad rule, const std::vector<int>& pads) {
   switch (rule) {
-    case schema::AutoPad::NotSet: put_list(node, "pads", pads); break;
-    case schema::AutoPad::SameUpper: put(node, "auto_pad", "SAME_UPPER"); break;
-    case schema::AutoPad::SameLower: put(node, "auto_pad", "SAME_LOWER"); break;
-    case schema::AutoPad::Valid: put(node, "auto_pad", "VALID"); break;
+    case schema::AutoPad::NotSet:
+      put_list(node, "pads", pads);
+      break;
+    case schema::AutoPad::SameUpper:
+      put(node, "auto_pad", "SAME_UPPER");
+      break;
+    case schema::AutoPad::SameLower:
+      put(node, "auto_pad", "SAME_LOWER");
+      break;
+    case schema::AutoPad::Valid:
+      put(node, "auto_pad", "VALID");
+      break;
   }
 }
 
@@ -79,8 +91,9 @@ void write(const schema::ActivationAttrsT& a, Op op, onnx::NodeProto& p) {
 
 void write(const schema::ResizeAttrsT& a, int opset, onnx::NodeProto& p) {
   static const char* const kModes[] = {"nearest", "linear", "cubic"};
-  static const char* const kCoordinates[] = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
-                                             "tf_half_pixel_for_nn", "half_pixel_symmetric", "tf_crop_and_resize"};
+  static const char* const kCoordinates[] = {"half_pixel",        "pytorch_half_pixel",   "align_corners",
+                                             "asymmetric",        "tf_half_pixel_for_nn", "half_pixel_symmetric",
+                                             "tf_crop_and_resize"};
   static const char* const kNearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
   static const char* const kPolicies[] = {"stretch", "not_larger", "not_smaller"};
   put(p, "mode", kModes[int(a.mode)]);
@@ -148,31 +161,78 @@ void write_shape(const schema::ShapeAttrsT& a, onnx::NodeProto& p) {
   if (a.end != schema::ShapeAttrsT().end) put(p, "end", int64_t(a.end));
 }
 
+/// Tables of one attribute; false for the others.
+bool write_single(const Node& node, onnx::NodeProto& p) {
+  switch (node.attrs.type) {
+    case schema::Attrs::EinsumAttrs:
+      put(p, "equation", attrs_as<schema::EinsumAttrsT>(node).equation.c_str());
+      return true;
+    case schema::Attrs::CastAttrs:
+      put(p, "to", int64_t(dtype_to_onnx(attrs_as<schema::CastAttrsT>(node).to)));
+      return true;
+    case schema::Attrs::AxisAttrs:
+      put(p, "axis", int64_t(attrs_as<schema::AxisAttrsT>(node).axis));
+      return true;
+    case schema::Attrs::ReshapeAttrs:
+      put(p, "allowzero", int64_t(attrs_as<schema::ReshapeAttrsT>(node).allow_zero));
+      return true;
+    case schema::Attrs::TransposeAttrs:
+      put_list(p, "perm", attrs_as<schema::TransposeAttrsT>(node).perm);
+      return true;
+    case schema::Attrs::ModAttrs:
+      put(p, "fmod", int64_t(attrs_as<schema::ModAttrsT>(node).fmod));
+      return true;
+    default:
+      return node.attrs.type == schema::Attrs::NONE;
+  }
+}
+
 }  // namespace
 
 Status write_attributes(const Node& node, int opset, onnx::NodeProto& p) {
+  if (write_single(node, p)) return {};
   switch (node.attrs.type) {
-    case schema::Attrs::NONE: return {};
-    case schema::Attrs::ConvAttrs: write(attrs_as<schema::ConvAttrsT>(node), p); return {};
-    case schema::Attrs::PoolAttrs: write(attrs_as<schema::PoolAttrsT>(node), node.op, p); return {};
-    case schema::Attrs::GemmAttrs: write(attrs_as<schema::GemmAttrsT>(node), p); return {};
-    case schema::Attrs::EinsumAttrs: put(p, "equation", attrs_as<schema::EinsumAttrsT>(node).equation.c_str()); return {};
-    case schema::Attrs::NormAttrs: write_norm(attrs_as<schema::NormAttrsT>(node), node.op, p); return {};
-    case schema::Attrs::ActivationAttrs: write(attrs_as<schema::ActivationAttrsT>(node), node.op, p); return {};
-    case schema::Attrs::CastAttrs: put(p, "to", int64_t(dtype_to_onnx(attrs_as<schema::CastAttrsT>(node).to))); return {};
-    case schema::Attrs::AxisAttrs: put(p, "axis", int64_t(attrs_as<schema::AxisAttrsT>(node).axis)); return {};
-    case schema::Attrs::ReduceAttrs: write_reduce(attrs_as<schema::ReduceAttrsT>(node), node.op, opset, p); return {};
-    case schema::Attrs::ArgMaxAttrs: write_arg(attrs_as<schema::ArgMaxAttrsT>(node), p); return {};
-    case schema::Attrs::TopKAttrs: write_top_k(attrs_as<schema::TopKAttrsT>(node), p); return {};
-    case schema::Attrs::PadAttrs: write_pad(attrs_as<schema::PadAttrsT>(node), p); return {};
-    case schema::Attrs::ReshapeAttrs: put(p, "allowzero", int64_t(attrs_as<schema::ReshapeAttrsT>(node).allow_zero)); return {};
-    case schema::Attrs::TransposeAttrs: put_list(p, "perm", attrs_as<schema::TransposeAttrsT>(node).perm); return {};
-    case schema::Attrs::ResizeAttrs: write(attrs_as<schema::ResizeAttrsT>(node), opset, p); return {};
-    case schema::Attrs::BlockAttrs: write_block(attrs_as<schema::BlockAttrsT>(node), node.op, p); return {};
-    case schema::Attrs::ShapeAttrs: write_shape(attrs_as<schema::ShapeAttrsT>(node), p); return {};
-    case schema::Attrs::RnnAttrs: write(attrs_as<schema::RnnAttrsT>(node), node.op, p); return {};
-    case schema::Attrs::ModAttrs: put(p, "fmod", int64_t(attrs_as<schema::ModAttrsT>(node).fmod)); return {};
-    default: return unsupported("its attributes have no ONNX form");
+    case schema::Attrs::ConvAttrs:
+      write(attrs_as<schema::ConvAttrsT>(node), p);
+      return {};
+    case schema::Attrs::PoolAttrs:
+      write(attrs_as<schema::PoolAttrsT>(node), node.op, p);
+      return {};
+    case schema::Attrs::GemmAttrs:
+      write(attrs_as<schema::GemmAttrsT>(node), p);
+      return {};
+    case schema::Attrs::NormAttrs:
+      write_norm(attrs_as<schema::NormAttrsT>(node), node.op, p);
+      return {};
+    case schema::Attrs::ActivationAttrs:
+      write(attrs_as<schema::ActivationAttrsT>(node), node.op, p);
+      return {};
+    case schema::Attrs::ReduceAttrs:
+      write_reduce(attrs_as<schema::ReduceAttrsT>(node), node.op, opset, p);
+      return {};
+    case schema::Attrs::ArgMaxAttrs:
+      write_arg(attrs_as<schema::ArgMaxAttrsT>(node), p);
+      return {};
+    case schema::Attrs::TopKAttrs:
+      write_top_k(attrs_as<schema::TopKAttrsT>(node), p);
+      return {};
+    case schema::Attrs::PadAttrs:
+      write_pad(attrs_as<schema::PadAttrsT>(node), p);
+      return {};
+    case schema::Attrs::ResizeAttrs:
+      write(attrs_as<schema::ResizeAttrsT>(node), opset, p);
+      return {};
+    case schema::Attrs::BlockAttrs:
+      write_block(attrs_as<schema::BlockAttrsT>(node), node.op, p);
+      return {};
+    case schema::Attrs::ShapeAttrs:
+      write_shape(attrs_as<schema::ShapeAttrsT>(node), p);
+      return {};
+    case schema::Attrs::RnnAttrs:
+      write(attrs_as<schema::RnnAttrsT>(node), node.op, p);
+      return {};
+    default:
+      return unsupported("its attributes have no ONNX form");
   }
 }
 

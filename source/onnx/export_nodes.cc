@@ -36,14 +36,15 @@ void put_axis(const QuantParams& q, onnx::NodeProto& p) {
   if (q.granularity == schema::Granularity::PerChannel) put(p, "axis", int64_t(q.axis));
 }
 
-/// ONNX saturates to the whole type: a narrower [qmin, qmax] needs a Clip on the real values first. (q − zp)·s is rounded
-/// once to float and divides back to the integer exactly enough for the rounding that follows.
+/// ONNX saturates to the whole type: a narrower [qmin, qmax] needs a Clip on the real values first. (q − zp)·s is
+/// rounded once to float and divides back to the integer exactly enough for the rounding that follows.
 Status write_quantize(GraphExporter& e, const Node& node) {
   const QuantParams& q = *e.graph().tensor(node.outputs[0]).quant;
   const QuantParams whole = per_tensor_params(q.dtype, 1.0f, 0);
   std::vector<std::string> inputs = {e.name_of(node.inputs[0])};
   if (q.qmin != whole.qmin || q.qmax != whole.qmax) {
-    if (q.granularity != schema::Granularity::PerTensor) return unsupported("a narrowed range per channel has no ONNX form");
+    if (q.granularity != schema::Granularity::PerTensor)
+      return unsupported("a narrowed range per channel has no ONNX form");
     const double s = q.scale[0];
     const int32_t z = zero_point_at(q, 0);
     const std::string base = e.name_of(node.outputs[0]);
@@ -114,7 +115,8 @@ Status write_reduce(GraphExporter& e, const Node& node) {
   const auto axes = constant_ints(e.graph(), node.inputs[1]);
   if (!axes) return unsupported("axes that are no constant cannot be written at opset 17");
   const bool copies = axes->empty() && attrs_as<schema::ReduceAttrsT>(node).noop_with_empty_axes;
-  onnx::NodeProto& p = e.add(node, copies ? "Identity" : type, {e.name_of(node.inputs[0])}, {e.name_of(node.outputs[0])});
+  onnx::NodeProto& p =
+      e.add(node, copies ? "Identity" : type, {e.name_of(node.inputs[0])}, {e.name_of(node.outputs[0])});
   if (copies) return {};
   if (!axes->empty()) put_list(p, "axes", *axes);
   return write_attributes(node, e.opset(), p);
@@ -122,7 +124,8 @@ Status write_reduce(GraphExporter& e, const Node& node) {
 
 Status write_resize(GraphExporter& e, const Node& node) {
   const auto& roi_values = attrs_as<schema::ResizeAttrsT>(node).roi;
-  const std::string roi = roi_values.empty() ? "" : e.float_constant(e.name_of(node.outputs[0]) + "_roi", roi_values, false);
+  const std::string roi =
+      roi_values.empty() ? "" : e.float_constant(e.name_of(node.outputs[0]) + "_roi", roi_values, false);
   std::vector<std::string> inputs = {e.name_of(node.inputs[0]), roi, e.name_of(node.input(1))};
   if (node.input(2) != kNoTensor) inputs.push_back(e.name_of(node.input(2)));
   return write_attributes(node, e.opset(), e.add(node, "Resize", inputs, {e.name_of(node.outputs[0])}));
@@ -148,17 +151,31 @@ Status write_constant_of_shape(GraphExporter& e, const Node& node) {
 
 Status write_node(GraphExporter& e, const Node& node) {
   switch (node.op) {
-    case Op::QuantizeLinear: return write_quantize(e, node);
-    case Op::DequantizeLinear: return write_dequantize(e, node);
-    case Op::Silu: return write_silu(e, node);
-    case Op::Gelu: return write_gelu(e, node);
-    case Op::Resize: return write_resize(e, node);
-    case Op::Split: return write_split(e, node);
-    case Op::ConstantOfShape: return write_constant_of_shape(e, node);
-    case Op::If: return e.write_branches(node);
-    case Op::ReduceMean: case Op::ReduceSum: case Op::ReduceMax: case Op::ReduceMin: case Op::ReduceProd: case Op::ReduceL2:
+    case Op::QuantizeLinear:
+      return write_quantize(e, node);
+    case Op::DequantizeLinear:
+      return write_dequantize(e, node);
+    case Op::Silu:
+      return write_silu(e, node);
+    case Op::Gelu:
+      return write_gelu(e, node);
+    case Op::Resize:
+      return write_resize(e, node);
+    case Op::Split:
+      return write_split(e, node);
+    case Op::ConstantOfShape:
+      return write_constant_of_shape(e, node);
+    case Op::If:
+      return e.write_branches(node);
+    case Op::ReduceMean:
+    case Op::ReduceSum:
+    case Op::ReduceMax:
+    case Op::ReduceMin:
+    case Op::ReduceProd:
+    case Op::ReduceL2:
       return write_reduce(e, node);
-    default: return write_attributes(node, e.opset(), e.add_plain(node, op_name(node.op)));
+    default:
+      return write_attributes(node, e.opset(), e.add_plain(node, op_name(node.op)));
   }
 }
 

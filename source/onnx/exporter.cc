@@ -13,14 +13,17 @@ namespace {
 /// Opset 17 unless an operator says something only 18 or 19 can.
 bool needs_opset_19(const Node& node) {
   switch (node.op) {
-    case Op::Pad: return node.input(3) != kNoTensor || attrs_as<schema::PadAttrsT>(node).mode == schema::PadMode::Wrap;
-    case Op::AveragePool: return !attrs_as<schema::PoolAttrsT>(node).dilations.empty();
+    case Op::Pad:
+      return node.input(3) != kNoTensor || attrs_as<schema::PadAttrsT>(node).mode == schema::PadMode::Wrap;
+    case Op::AveragePool:
+      return !attrs_as<schema::PoolAttrsT>(node).dilations.empty();
     case Op::Resize: {
       const auto& a = attrs_as<schema::ResizeAttrsT>(node);
       return a.antialias || !a.axes.empty() || a.aspect_policy != schema::AspectPolicy::Stretch ||
              a.coordinate_mode == schema::CoordinateMode::HalfPixelSymmetric;
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -68,8 +71,10 @@ void GraphExporter::describe(const Tensor& tensor, const std::string& name, onnx
   auto* shape = type->mutable_shape();
   for (size_t i = 0; i < tensor.shape.size(); ++i) {
     auto* dim = shape->add_dim();
-    if (tensor.shape[i] >= 0) dim->set_dim_value(tensor.shape[i]);
-    else if (i < tensor.dim_names.size() && !tensor.dim_names[i].empty()) dim->set_dim_param(tensor.dim_names[i]);
+    if (tensor.shape[i] >= 0)
+      dim->set_dim_value(tensor.shape[i]);
+    else if (i < tensor.dim_names.size() && !tensor.dim_names[i].empty())
+      dim->set_dim_param(tensor.dim_names[i]);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <onnx/onnx_pb.h>
 
 #include "graph/op_def.h"
+#include "graph/ops_common.h"
 #include "onnx/node_import.h"
 #include "onnx/quantized_constants.h"
 
@@ -59,7 +60,9 @@ Status GraphBuilder::add_input(const onnx::ValueInfoProto& info) {
   LQ_ASSIGN_OR_RETURN(Tensor tensor, tensor_from_value_info(info));
   const auto fixed = state_.options.fixed_inputs.find(info.name());
   const bool is_fixed = parent_ == nullptr && fixed != state_.options.fixed_inputs.end();
-  if (is_fixed) { LQ_ASSIGN_OR_RETURN(tensor, fixed_value(tensor, fixed->second)); }
+  if (is_fixed) {
+    LQ_ASSIGN_OR_RETURN(tensor, fixed_value(tensor, fixed->second));
+  }
   const TensorId id = add_tensor(std::move(tensor));
   bind(info.name(), id);
   if (!is_fixed) graph_.inputs.push_back(id);
@@ -106,7 +109,8 @@ Result<TensorId> GraphBuilder::capture(const std::string& name) {
 
 Status GraphBuilder::convert(const onnx::NodeProto& proto) {
   const ImportRow* row = find_import_row(proto.op_type(), state_.opset);
-  if (row == nullptr) return internal_error("operator '" + proto.op_type() + "' has no row");  // importer.cc lists these first
+  if (row == nullptr)
+    return internal_error("operator '" + proto.op_type() + "' has no row");  // importer.cc lists these first
   NodeImport node(*this, proto, *row);
   LQ_RETURN_IF_ERROR(node.resolve_inputs());
   const size_t first = graph_.nodes.size();
@@ -126,12 +130,13 @@ void GraphBuilder::infer_from(size_t first) {
     const Node& node = graph_.nodes[n];
     const OpDef* def = find_op(node.op);
     if (def == nullptr || def->infer == nullptr || node.op == Op::If) continue;
-    if (node.inputs.size() < def->min_inputs) continue;
+    if (!check_node(node, *def).ok()) continue;  // shape functions trust arity and attributes
     InferContext context(graph_, node);
     context.outputs.resize(node.outputs.size());
     if (!def->infer(context).ok()) continue;
     for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i] == kNoTensor || !context.outputs[i].set) continue;
+      if (node.outputs[i] == kNoTensor || !context.outputs[i].set || !check_shape(context.outputs[i].shape).ok())
+        continue;
       Tensor& t = graph_.tensor(node.outputs[i]);
       t.dtype = context.outputs[i].dtype;
       t.ranked = context.outputs[i].ranked;
@@ -150,8 +155,8 @@ void GraphBuilder::free_name(const std::string& name) {
   tensor_names_.erase(name);
 }
 
-/// ONNX sees uint8 where we hold int8: quantize to uint8 anew, from the float before the QuantizeLinear or from the exact
-/// dequantized value.
+/// ONNX sees uint8 where we hold int8: quantize to uint8 anew, from the float before the QuantizeLinear or from the
+/// exact dequantized value.
 TensorId GraphBuilder::public_uint8(TensorId shifted, const std::string& name) {
   TensorId source = kNoTensor;
   for (const Node& node : graph_.nodes) {

@@ -1,4 +1,5 @@
-// Builds one lq::Graph from one onnx::GraphProto: name scopes, initializers on demand, captures of If branches, outputs.
+// Builds one lq::Graph from one onnx::GraphProto: name scopes, initializers on demand, captures of If branches,
+// outputs.
 #pragma once
 #include <map>
 #include <set>
@@ -54,7 +55,10 @@ class GraphBuilder {
   bool is_shifted(TensorId id) const { return shifted_.count(id) != 0; }
   void mark_shifted(TensorId id) { shifted_.insert(id); }
   /// How often a name is read in this graph's own nodes, by (node, input) pairs.
-  struct Use { const onnx::NodeProto* node; int input; };
+  struct Use {
+    const onnx::NodeProto* node;
+    int input;
+  };
   const std::vector<Use>& uses(const std::string& name) const;
 
   /// Shapes of the outputs of nodes [first, …), as far as they follow without folding. Failures wait for infer_shapes.
@@ -74,26 +78,27 @@ class GraphBuilder {
   GraphBuilder* parent_;
   Graph graph_;
   std::unordered_map<std::string, TensorId> names_;
-  std::unordered_map<std::string, int> initializers_;   // index into proto_.initializer(), not converted yet
+  std::unordered_map<std::string, int> initializers_;  // index into proto_.initializer(), not converted yet
   std::unordered_map<std::string, std::vector<Use>> uses_;
   std::set<std::string> tensor_names_;
   std::vector<std::string> captures_;
   std::set<TensorId> shifted_;
 };
 
-/// Nodes of `proto` in an order in which every input exists; names of outer scopes count as given. Fails on a cycle, a name
-/// produced twice, or — in the main graph — a name nobody produces.
+/// Nodes of `proto` in an order in which every input exists; names of outer scopes count as given. Fails on a cycle, a
+/// name produced twice, or — in the main graph — a name nobody produces.
 Result<std::vector<const onnx::NodeProto*>> ordered_nodes(const onnx::GraphProto& proto, bool is_main);
 
-/// dtype, shape and dim_names of a declared value. A dimension of 0 means unknown (silero's inputs), as does a negative one.
+/// dtype, shape and dim_names of a declared value. A dimension of 0 means unknown (silero's inputs), as does a negative
+/// one.
 Result<Tensor> tensor_from_value_info(const onnx::ValueInfoProto& info);
 
 /// "Conv 'features.0'" or "Conv (-> 'x')".
 std::string onnx_label(const onnx::NodeProto& node);
 const std::string& op_type_of(const onnx::NodeProto& node);
 int64_t int_attribute_of(const onnx::NodeProto& node, const char* name, int64_t fallback);
-/// Operators that only move values (Reshape, MaxPool, …) and read a quantized tensor: their outputs get its parameters. Any
-/// other operator that reads an int8 tensor which is uint8 in ONNX would compute on shifted values: kUnsupported.
+/// Operators that only move values (Reshape, MaxPool, …) and read a quantized tensor: their outputs get its parameters.
+/// Any other operator that reads an int8 tensor which is uint8 in ONNX would compute on shifted values: kUnsupported.
 Status carry_quantization(GraphBuilder& builder, size_t first_node);
 
 /// The tensor an option's text or tensor means for this input.

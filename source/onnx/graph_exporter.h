@@ -13,12 +13,13 @@ namespace lq {
 struct ExportState {
   const ModelIr& model;
   int opset;
-  std::set<std::string> used_names;   // over all graphs: branches see outer names
+  std::set<std::string> used_names;  // over all graphs: branches see outer names
 };
 
 class GraphExporter {
  public:
-  GraphExporter(ExportState& state, const Graph& graph, onnx::GraphProto& out) : state_(state), graph_(graph), out_(out) {}
+  GraphExporter(ExportState& state, const Graph& graph, onnx::GraphProto& out)
+      : state_(state), graph_(graph), out_(out) {}
   /// `outer`: for a branch, the names of the If's captured values; empty for the main graph.
   Status run(const std::vector<std::string>* outer);
 
@@ -27,7 +28,8 @@ class GraphExporter {
   /// "" for an absent tensor.
   std::string name_of(TensorId id) const { return id == kNoTensor ? std::string() : names_[size_t(id)]; }
   /// A node with the given inputs and outputs, named after `node`.
-  onnx::NodeProto& add(const Node& node, const char* op_type, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs);
+  onnx::NodeProto& add(const Node& node, const char* op_type, const std::vector<std::string>& inputs,
+                       const std::vector<std::string>& outputs);
   /// The node as it stands: all inputs, all outputs.
   onnx::NodeProto& add_plain(const Node& node, const char* op_type);
   /// A new name that nothing else has.

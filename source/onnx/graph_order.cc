@@ -49,7 +49,8 @@ Result<std::vector<const onnx::NodeProto*>> ordered_nodes(const onnx::GraphProto
     for (const std::string& name : proto.node(n).output()) {
       if (name.empty()) continue;
       if (given.count(name) != 0 || !producer.emplace(name, n).second) {
-        return corrupt(onnx_label(proto.node(n)) + ": output '" + name + "' already exists (another node's output, an input or an initializer)");
+        return corrupt(onnx_label(proto.node(n)) + ": output '" + name +
+                       "' already exists (another node's output, an input or an initializer)");
       }
     }
   }
@@ -63,7 +64,8 @@ Result<std::vector<const onnx::NodeProto*>> ordered_nodes(const onnx::GraphProto
         readers[size_t(found->second)].push_back(n);
         ++waiting[size_t(n)];
       } else if (is_main) {
-        return corrupt(onnx_label(proto.node(n)) + ": input '" + name + "' is produced by no node, and is no input or initializer");
+        return corrupt(onnx_label(proto.node(n)) + ": input '" + name +
+                       "' is produced by no node, and is no input or initializer");
       }
     }
   }

@@ -1,5 +1,5 @@
-// If. In ONNX a branch reads outer values by name; here each branch is a graph whose inputs are the captured values of both
-// branches, in order of first use, and constants are copied in (their bytes shared).
+// If. In ONNX a branch reads outer values by name; here each branch is a graph whose inputs are the captured values of
+// both branches, in order of first use, and constants are copied in (their bytes shared).
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 
 namespace lq {
 namespace {
-
 
 /// dtype and shape of the If's outputs where both branches agree; infer_shapes does the rest.
 void merge_outputs(NodeImport& node, const Node& emitted, const Graph& a, const Graph& b) {

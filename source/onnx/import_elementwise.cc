@@ -57,6 +57,10 @@ Status convert_cast(NodeImport& node) {
   LQ_ASSIGN_OR_RETURN(const DType dtype, dtype_from_onnx(to));
   schema::CastAttrsT attrs;
   attrs.to = imported_dtype(dtype);
+  if (node.input_tensor(0).dtype == attrs.to) {  // changes nothing: a weight behind a Cast stays a constant
+    node.alias(0, node.input(0));
+    return {};
+  }
   node.emit(Op::Cast, node.inputs()).attrs.Set(std::move(attrs));
   return {};
 }
@@ -91,8 +95,10 @@ Status convert_sum(NodeImport& node) {
 }
 
 Status convert_min_max(NodeImport& node) {
-  if (node.inputs().size() == 1) node.alias(0, node.input(0));
-  else node.emit(node.row().op, node.inputs());
+  if (node.inputs().size() == 1)
+    node.alias(0, node.input(0));
+  else
+    node.emit(node.row().op, node.inputs());
   return {};
 }
 

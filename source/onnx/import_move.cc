@@ -43,7 +43,8 @@ Status convert_split(NodeImport& node) {
   } else if (node.has_input(1)) {
     sizes = node.as_int_list(1, "sizes");
   } else if (node.has_attr("num_outputs")) {
-    if (node.attr_int64("num_outputs", 0) != int64_t(node.output_count())) return corrupt("num_outputs differs from its outputs");
+    if (node.attr_int64("num_outputs", 0) != int64_t(node.output_count()))
+      return corrupt("num_outputs differs from its outputs");
     LQ_ASSIGN_OR_RETURN(sizes, uneven_split_sizes(node, axis));
   }
   node.emit(Op::Split, {node.input(0), sizes}).attrs = axis_attrs(axis);
@@ -73,11 +74,16 @@ Status convert_gather(NodeImport& node) {
 Status convert_pad(NodeImport& node) {
   schema::PadAttrsT attrs;
   const std::string mode = node.attr_string("mode", "constant");
-  if (mode == "constant") attrs.mode = schema::PadMode::Constant;
-  else if (mode == "reflect") attrs.mode = schema::PadMode::Reflect;
-  else if (mode == "edge") attrs.mode = schema::PadMode::Edge;
-  else if (mode == "wrap" && node.opset() >= 19) attrs.mode = schema::PadMode::Wrap;
-  else return corrupt("mode is '" + mode + "'");
+  if (mode == "constant")
+    attrs.mode = schema::PadMode::Constant;
+  else if (mode == "reflect")
+    attrs.mode = schema::PadMode::Reflect;
+  else if (mode == "edge")
+    attrs.mode = schema::PadMode::Edge;
+  else if (mode == "wrap" && node.opset() >= 19)
+    attrs.mode = schema::PadMode::Wrap;
+  else
+    return corrupt("mode is '" + mode + "'");
   std::vector<TensorId> inputs = {node.input(0)};
   if (node.opset() < 11) {
     inputs.push_back(node.constant_ints(node.attr_int64s("pads"), "pads"));
@@ -105,8 +111,10 @@ Status convert_flatten(NodeImport& node) {
 /// Squeeze and Unsqueeze.
 Status convert_squeeze(NodeImport& node) {
   TensorId axes = kNoTensor;
-  if (node.opset() >= 13) axes = node.as_int_list(1, "axes");
-  else if (node.has_attr("axes")) axes = node.constant_ints(node.attr_int64s("axes"), "axes");
+  if (node.opset() >= 13)
+    axes = node.as_int_list(1, "axes");
+  else if (node.has_attr("axes"))
+    axes = node.constant_ints(node.attr_int64s("axes"), "axes");
   if (axes == kNoTensor && node.row().op == Op::Unsqueeze) return corrupt("axes are missing");
   node.emit(node.row().op, {node.input(0), axes});
   return {};

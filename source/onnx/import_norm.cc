@@ -14,12 +14,14 @@ Attrs epsilon_attrs(float epsilon, int axis = -1) {
 Status convert_batch_norm(NodeImport& node) {
   const float epsilon = node.attr_float("epsilon", 1e-5f);
   node.ignore_attr("momentum");  // moves the running statistics, training only
-  if (node.opset() < 9 && node.attr_int64("spatial", 1) != 1) return unsupported("spatial=0 (per-activation statistics) is not supported");
+  if (node.opset() < 9 && node.attr_int64("spatial", 1) != 1)
+    return unsupported("spatial=0 (per-activation statistics) is not supported");
   if (node.opset() >= 14 && node.attr_int64("training_mode", 0) != 0) {
     return unsupported("training_mode=1 is not supported; export the model in inference mode");
   }
   for (size_t i = 1; i < node.output_count(); ++i) {
-    if (node.has_output(i)) return unsupported("statistics outputs are training only; export the model in inference mode");
+    if (node.has_output(i))
+      return unsupported("statistics outputs are training only; export the model in inference mode");
   }
   node.emit(Op::BatchNormalization, node.inputs(), 1).attrs = epsilon_attrs(epsilon);
   return {};
@@ -48,7 +50,8 @@ Status convert_layer_norm(NodeImport& node) {
   const TensorId difference = node.emit_inner(Op::Sub, {node.input(0), mean}, "difference");
   const TensorId square = node.emit_inner(Op::Mul, {difference, difference}, "square");
   const TensorId variance = node.emit_inner(Op::ReduceMean, {square, axes}, "variance");
-  const TensorId shifted = node.emit_inner(Op::Add, {variance, node.constant_float(epsilon, "epsilon")}, "variance_epsilon");
+  const TensorId shifted =
+      node.emit_inner(Op::Add, {variance, node.constant_float(epsilon, "epsilon")}, "variance_epsilon");
   const TensorId deviation = node.emit_inner(Op::Sqrt, {shifted}, "deviation");
   node.alias(1, mean);
   if (node.has_output(2)) node.alias(2, node.emit_inner(Op::Reciprocal, {deviation}, "inverse_deviation"));
@@ -62,18 +65,20 @@ Status convert_softmax(NodeImport& node) {
   return {};
 }
 
-/// Before opset 13 the input was flattened to 2-D at `axis` and the softmax ran over the second dimension. That is the plain
-/// operator where everything after `axis` has size 1; otherwise Flatten, Softmax, Reshape to the input's shape.
+/// Before opset 13 the input was flattened to 2-D at `axis` and the softmax ran over the second dimension. That is the
+/// plain operator where everything after `axis` has size 1; otherwise Flatten, Softmax, Reshape to the input's shape.
 Status convert_softmax_flattened(NodeImport& node) {
   const int axis = node.attr_int("axis", 1);
   const Tensor& x = node.input_tensor(0);
   bool plain = axis == -1;
   if (x.ranked) {
     const int rank = int(x.shape.size()), first = axis < 0 ? axis + rank : axis;
-    if (first < 0 || first > rank) return corrupt("axis " + std::to_string(axis) + " does not exist in " + shape_string(x.shape));
+    if (first < 0 || first > rank)
+      return corrupt("axis " + std::to_string(axis) + " does not exist in " + shape_string(x.shape));
     plain = first < rank;
     for (int i = first + 1; i < rank; ++i) plain &= x.shape[size_t(i)] == 1;
   }
+  const Shape known = x.ranked && is_static(x.shape) ? x.shape : Shape();
   schema::AxisAttrsT attrs;
   attrs.axis = plain ? axis : -1;
   if (plain) {
@@ -84,7 +89,9 @@ Status convert_softmax_flattened(NodeImport& node) {
   flatten.axis = axis;
   const TensorId flat = node.emit_inner(Op::Flatten, node.inputs(), "flat", make_attrs(std::move(flatten)));
   const TensorId soft = node.emit_inner(node.row().op, {flat}, "soft", make_attrs(std::move(attrs)));
-  const TensorId shape = node.emit_inner(Op::Shape, node.inputs(), "shape", make_attrs(schema::ShapeAttrsT{}));
+  const TensorId shape = known.empty()
+                             ? node.emit_inner(Op::Shape, node.inputs(), "shape", make_attrs(schema::ShapeAttrsT{}))
+                             : node.constant_ints(known, "shape");
   node.emit(Op::Reshape, {soft, shape}).attrs.Set(schema::ReshapeAttrsT{});
   return {};
 }

@@ -51,10 +51,14 @@ Status convert_rnn(NodeImport& node) {
   schema::RnnAttrsT attrs;
   attrs.hidden_size = node.attr_int("hidden_size", 0);
   const std::string direction = node.attr_string("direction", "forward");
-  if (direction == "forward") attrs.direction = schema::RnnDirection::Forward;
-  else if (direction == "reverse") attrs.direction = schema::RnnDirection::Reverse;
-  else if (direction == "bidirectional") attrs.direction = schema::RnnDirection::Bidirectional;
-  else return corrupt("direction is '" + direction + "'");
+  if (direction == "forward")
+    attrs.direction = schema::RnnDirection::Forward;
+  else if (direction == "reverse")
+    attrs.direction = schema::RnnDirection::Reverse;
+  else if (direction == "bidirectional")
+    attrs.direction = schema::RnnDirection::Bidirectional;
+  else
+    return corrupt("direction is '" + direction + "'");
   attrs.batch_first = node.attr_bool("layout", false);
   attrs.clip = node.attr_float("clip", 0.0f);
   attrs.activations = node.attr_strings("activations");

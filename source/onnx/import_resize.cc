@@ -13,10 +13,13 @@ Result<schema::ResizeMode> resize_mode(const std::string& v) {
 
 Result<schema::CoordinateMode> coordinate_mode(const std::string& v) {
   using enum schema::CoordinateMode;
-  const std::pair<const char*, schema::CoordinateMode> kModes[] = {
-      {"half_pixel", HalfPixel}, {"pytorch_half_pixel", PytorchHalfPixel}, {"align_corners", AlignCorners},
-      {"asymmetric", Asymmetric}, {"tf_half_pixel_for_nn", TfHalfPixelForNn},
-      {"half_pixel_symmetric", HalfPixelSymmetric}, {"tf_crop_and_resize", TfCropAndResize}};
+  const std::pair<const char*, schema::CoordinateMode> kModes[] = {{"half_pixel", HalfPixel},
+                                                                   {"pytorch_half_pixel", PytorchHalfPixel},
+                                                                   {"align_corners", AlignCorners},
+                                                                   {"asymmetric", Asymmetric},
+                                                                   {"tf_half_pixel_for_nn", TfHalfPixelForNn},
+                                                                   {"half_pixel_symmetric", HalfPixelSymmetric},
+                                                                   {"tf_crop_and_resize", TfCropAndResize}};
   for (const auto& [name, mode] : kModes) {
     if (v == name) return mode;
   }
@@ -38,8 +41,8 @@ Result<schema::AspectPolicy> aspect_policy(const std::string& v) {
   return corrupt("keep_aspect_ratio_policy is '" + v + "'");
 }
 
-/// Upsample and Resize of opset 10: coordinates are x / scale. Their specifications leave nearest open; rounding down when
-/// enlarging and up when shrinking is what ONNX's own test vectors of opset 10 and ONNX Runtime do.
+/// Upsample and Resize of opset 10: coordinates are x / scale. Their specifications leave nearest open; rounding down
+/// when enlarging and up when shrinking is what ONNX's own test vectors of opset 10 and ONNX Runtime do.
 Status convert_resize_scales_only(NodeImport& node) {
   schema::ResizeAttrsT attrs;
   LQ_ASSIGN_OR_RETURN(attrs.mode, resize_mode(node.attr_string("mode", "nearest")));
@@ -52,7 +55,8 @@ Status convert_resize_scales_only(NodeImport& node) {
     const std::vector<float> values = node.attr_floats("scales");
     scales = node.constant(DType::Float32, {int64_t(values.size())}, values.data(), "scales");
   }
-  if (scales == kNoTensor || (node.inputs().size() < 2 && !node.has_attr("scales"))) return corrupt("scales are missing");
+  if (scales == kNoTensor || (node.inputs().size() < 2 && !node.has_attr("scales")))
+    return corrupt("scales are missing");
   if (const auto values = constant_floats(node.graph(), scales)) {
     bool enlarges = false, shrinks = false;
     for (float s : *values) {
@@ -78,7 +82,8 @@ TensorId drop_empty(NodeImport& node, size_t i) {
 Status convert_resize(NodeImport& node) {
   schema::ResizeAttrsT attrs;
   LQ_ASSIGN_OR_RETURN(attrs.mode, resize_mode(node.attr_string("mode", "nearest")));
-  LQ_ASSIGN_OR_RETURN(attrs.coordinate_mode, coordinate_mode(node.attr_string("coordinate_transformation_mode", "half_pixel")));
+  LQ_ASSIGN_OR_RETURN(attrs.coordinate_mode,
+                      coordinate_mode(node.attr_string("coordinate_transformation_mode", "half_pixel")));
   LQ_ASSIGN_OR_RETURN(attrs.nearest_mode, nearest_mode(node.attr_string("nearest_mode", "round_prefer_floor")));
   LQ_ASSIGN_OR_RETURN(attrs.aspect_policy, aspect_policy(node.attr_string("keep_aspect_ratio_policy", "stretch")));
   attrs.cubic_coeff_a = node.attr_float("cubic_coeff_a", -0.75f);

@@ -85,7 +85,9 @@ Status convert_dropout(NodeImport& node) {
   if (!node.has_output(1)) return {};
   const TensorId shape = node.emit_inner(Op::Shape, {node.input(0)}, "shape", make_attrs(schema::ShapeAttrsT{}));
   const bool yes = true;
-  const TensorId value = node.constant(DType::Bool, {1}, &yes, "true");
+  const float one = 1.0f;  // before opset 10 the mask had the input's type
+  const TensorId value = node.opset() < 10 ? node.constant(DType::Float32, {1}, &one, "true")
+                                           : node.constant(DType::Bool, {1}, &yes, "true");
   node.alias(1, node.emit_inner(Op::ConstantOfShape, {shape, value}, "mask"));
   return {};
 }

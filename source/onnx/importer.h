@@ -1,9 +1,10 @@
 // ONNX -> ModelIr. Opsets 7 to 22 of the default domain; every spelling of an operator becomes the canonical form of
 // schema/model.fbs, so nothing behind the importer knows about opsets. Start reading at import_rows.h.
 //
-// What the importer decides (docs in README.md): float16, bfloat16 and float64 become float32; Identity and inference-mode
-// Dropout disappear; initializers that are also listed as inputs are constants; uint8 quantized tensors become int8.
-// Errors start with the file's name and give the node and the reason; unsupported operators are listed all at once.
+// What the importer decides (docs in README.md): float16, bfloat16 and float64 become float32; Identity and
+// inference-mode Dropout disappear; initializers that are also listed as inputs are constants; uint8 quantized tensors
+// become int8. Errors start with the file's name and give the node and the reason; unsupported operators are listed all
+// at once.
 #pragma once
 #include <map>
 #include <optional>
@@ -33,20 +34,20 @@ Result<ModelIr> import_onnx(const std::string& path, const ImportOptions& option
 Result<ModelIr> import_onnx_bytes(const void* data, size_t size, const std::string& name, const std::string& base_dir,
                                   const ImportOptions& options = {});
 
-/// A graph input that is no initializer.
-struct OnnxInput {
-  Tensor tensor;                 // name, dtype as imported, shape; dtype Undefined: not a tensor, or of a type we lack
-  bool known_at_planning = false; // read by an operator that must know its value when a session is planned
+/// A declared input (no initializer) or output.
+struct OnnxValue {
+  Tensor tensor;  // name, dtype as imported, shape; dtype Undefined: not a tensor, or of a type we lack
+  DType declared = DType::Undefined;  // before float16, bfloat16 and float64 become float32
+  bool known_at_planning = false;  // an input whose value decides shapes: to be fixed, or the model cannot be planned
 };
 struct OnnxOperator {
   std::string domain, op_type;
   int opset = 0;
   bool supported = false;
 };
-/// What a model asks for, without importing it: inputs in order, and every operator used (branches too), each once.
+/// What a model asks for, without importing it: its interface, and every operator used (branches too), each once.
 struct OnnxSummary {
-  std::vector<OnnxInput> inputs;
-  std::vector<std::string> outputs;
+  std::vector<OnnxValue> inputs, outputs;
   std::vector<OnnxOperator> operators;
 };
 Result<OnnxSummary> summarize_onnx(const std::string& path);

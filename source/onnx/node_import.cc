@@ -14,15 +14,18 @@ NodeImport::NodeImport(GraphBuilder& builder, const onnx::NodeProto& proto, cons
 Status NodeImport::resolve_inputs() {
   for (const std::string& name : proto_.input()) {
     TensorId id = kNoTensor;
-    if (!name.empty()) { LQ_ASSIGN_OR_RETURN(id, builder_.find(name)); }
+    if (!name.empty()) {
+      LQ_ASSIGN_OR_RETURN(id, builder_.find(name));
+    }
     inputs_.push_back(id);
   }
   while (!inputs_.empty() && inputs_.back() == kNoTensor) inputs_.pop_back();
   const size_t count = inputs_.size();
   if (count < row_.min_inputs || (row_.max_inputs != 255 && count > row_.max_inputs)) {
     return corrupt("has " + std::to_string(count) + " inputs, needs " + std::to_string(row_.min_inputs) +
-                   (row_.max_inputs == row_.min_inputs ? "" : row_.max_inputs == 255
-                        ? " or more" : " to " + std::to_string(row_.max_inputs)));
+                   (row_.max_inputs == row_.min_inputs ? ""
+                    : row_.max_inputs == 255           ? " or more"
+                                                       : " to " + std::to_string(row_.max_inputs)));
   }
   for (size_t i = 0; i < row_.min_inputs; ++i) {
     if (inputs_[i] == kNoTensor) return corrupt("input " + std::to_string(i) + " is missing");
@@ -187,7 +190,10 @@ TensorId NodeImport::constant(DType dtype, Shape shape, const void* data, const 
   const int64_t count = element_count(shape);
   t.shape = std::move(shape);
   auto bytes = Bytes::copy_of(data, size_t(count) * dtype_size(dtype));
-  if (bytes.ok()) t.data = std::move(*bytes); else fail(bytes.status());
+  if (bytes.ok())
+    t.data = std::move(*bytes);
+  else
+    fail(bytes.status());
   return builder_.add_tensor(std::move(t));
 }
 
@@ -195,7 +201,9 @@ TensorId NodeImport::constant_ints(const std::vector<int64_t>& values, const cha
   return constant(DType::Int64, {int64_t(values.size())}, values.data(), what);
 }
 
-TensorId NodeImport::constant_float(float value, const char* what) { return constant(DType::Float32, {}, &value, what); }
+TensorId NodeImport::constant_float(float value, const char* what) {
+  return constant(DType::Float32, {}, &value, what);
+}
 
 TensorId NodeImport::as_int_list(size_t i, const char* what) {
   const auto values = lq::constant_ints(graph(), input(i));

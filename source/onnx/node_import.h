@@ -1,6 +1,6 @@
-// What a convert function sees of one ONNX node, and how it emits canonical nodes. Attribute errors are sticky: getters give
-// their default after a failure and the driver reports status() once the function returns. An attribute nobody asked for
-// is an error too: ignoring it could change what the model means.
+// What a convert function sees of one ONNX node, and how it emits canonical nodes. Attribute errors are sticky: getters
+// give their default after a failure and the driver reports status() once the function returns. An attribute nobody
+// asked for is an error too: ignoring it could change what the model means.
 #pragma once
 #include <set>
 #include <string>
@@ -36,7 +36,7 @@ class NodeImport {
   const Tensor& input_tensor(size_t i) { return graph().tensor(inputs_[i]); }
   const std::string& proto_input(size_t i) const;  // its ONNX name
   size_t output_count() const;
-  bool has_output(size_t i) const;             // named, i.e. wanted
+  bool has_output(size_t i) const;  // named, i.e. wanted
   const std::string& output_name(size_t i) const;
 
   bool has_attr(const char* name) const;
@@ -54,7 +54,9 @@ class NodeImport {
   const onnx::GraphProto* attr_graph(const char* name);
   /// The attribute is accepted whatever it says (training-only, or a hint).
   void ignore_attr(const char* name) { asked_.insert(name); }
-  void fail(Status status) { if (status_.ok()) status_ = std::move(status); }
+  void fail(Status status) {
+    if (status_.ok()) status_ = std::move(status);
+  }
 
   /// A node of this ONNX node's name whose outputs are the ONNX node's outputs (the first `outputs` of them).
   Node& emit(Op op, std::vector<TensorId> inputs, size_t outputs = SIZE_MAX);
@@ -63,8 +65,8 @@ class NodeImport {
   /// Output i is another tensor: the ONNX node disappears.
   void alias(size_t i, TensorId id);
 
-  TensorId constant_ints(const std::vector<int64_t>& values, const char* what);   // 1-D int64
-  TensorId constant_float(float value, const char* what);                         // scalar float32
+  TensorId constant_ints(const std::vector<int64_t>& values, const char* what);  // 1-D int64
+  TensorId constant_float(float value, const char* what);                        // scalar float32
   TensorId constant(DType dtype, Shape shape, const void* data, const char* what);
   /// The same value as 1-D int64 (rank 0 and int32 constants are rewritten); other tensors stay.
   TensorId as_int_list(size_t i, const char* what);

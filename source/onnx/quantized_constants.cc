@@ -19,8 +19,8 @@ QuantParams moved(const QuantParams& params, DType dtype, int32_t by) {
   return out;
 }
 
-/// Which scale an element has. Slices along the quantization axis; the weights [C, M/g, …] of a grouped ConvTranspose have one
-/// scale an output channel, i.e. more scales than slices: group · M/g + slice.
+/// Which scale an element has. Slices along the quantization axis; the weights [C, M/g, …] of a grouped ConvTranspose
+/// have one scale an output channel, i.e. more scales than slices: group · M/g + slice.
 struct Channels {
   size_t inner = 1, slices = 1, outer_of_group = 1, count = 1;
   explicit Channels(const Tensor& t) {
@@ -97,8 +97,10 @@ Result<Tensor> dequantized(const Tensor& tensor) {
   float* out = reinterpret_cast<float*>(buffer.data());
   for (size_t i = 0; i < count; ++i) {
     int32_t q = 0;
-    if (tensor.dtype == DType::Int8) q = tensor.data.as<int8_t>()[i];
-    else std::memcpy(&q, tensor.data.data() + i * 4, 4);
+    if (tensor.dtype == DType::Int8)
+      q = tensor.data.as<int8_t>()[i];
+    else
+      std::memcpy(&q, tensor.data.data() + i * 4, 4);
     const size_t c = channels.of(i);
     out[i] = dequantize(q, scale_at(*tensor.quant, c), zero_point_at(*tensor.quant, c));
   }

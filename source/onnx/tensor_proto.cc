@@ -17,27 +17,39 @@ struct TypePair {
   DType dtype;
 };
 constexpr TypePair kTypes[] = {
-    {onnx::TensorProto::FLOAT, DType::Float32},      {onnx::TensorProto::UINT8, DType::UInt8},
-    {onnx::TensorProto::INT8, DType::Int8},          {onnx::TensorProto::UINT16, DType::UInt16},
-    {onnx::TensorProto::INT16, DType::Int16},        {onnx::TensorProto::INT32, DType::Int32},
-    {onnx::TensorProto::INT64, DType::Int64},        {onnx::TensorProto::BOOL, DType::Bool},
-    {onnx::TensorProto::FLOAT16, DType::Float16},    {onnx::TensorProto::DOUBLE, DType::Float64},
-    {onnx::TensorProto::UINT32, DType::UInt32},      {onnx::TensorProto::UINT64, DType::UInt64},
+    {onnx::TensorProto::FLOAT, DType::Float32},     {onnx::TensorProto::UINT8, DType::UInt8},
+    {onnx::TensorProto::INT8, DType::Int8},         {onnx::TensorProto::UINT16, DType::UInt16},
+    {onnx::TensorProto::INT16, DType::Int16},       {onnx::TensorProto::INT32, DType::Int32},
+    {onnx::TensorProto::INT64, DType::Int64},       {onnx::TensorProto::BOOL, DType::Bool},
+    {onnx::TensorProto::FLOAT16, DType::Float16},   {onnx::TensorProto::DOUBLE, DType::Float64},
+    {onnx::TensorProto::UINT32, DType::UInt32},     {onnx::TensorProto::UINT64, DType::UInt64},
     {onnx::TensorProto::BFLOAT16, DType::BFloat16},
 };
 
 /// Types of later ONNX releases than the protobuf schema we build with, and those no kernel computes in; for messages.
 const char* unsupported_type_name(int32_t type) {
   switch (type) {
-    case onnx::TensorProto::STRING: return "string";
-    case onnx::TensorProto::COMPLEX64: return "complex64";
-    case onnx::TensorProto::COMPLEX128: return "complex128";
-    case 17: case 18: case 19: case 20: return "float8";
-    case 21: return "uint4";
-    case 22: return "int4";
-    case 23: return "float4";
-    case 0: return "undefined";
-    default: return "unknown";
+    case onnx::TensorProto::STRING:
+      return "string";
+    case onnx::TensorProto::COMPLEX64:
+      return "complex64";
+    case onnx::TensorProto::COMPLEX128:
+      return "complex128";
+    case 17:
+    case 18:
+    case 19:
+    case 20:
+      return "float8";
+    case 21:
+      return "uint4";
+    case 22:
+      return "int4";
+    case 23:
+      return "float4";
+    case 0:
+      return "undefined";
+    default:
+      return "unknown";
   }
 }
 
@@ -98,16 +110,33 @@ void append_as(const Field& field, std::vector<uint8_t>& out) {
 std::vector<uint8_t> typed_data(const onnx::TensorProto& p, DType dtype) {
   std::vector<uint8_t> raw;
   switch (dtype) {
-    case DType::Float32: append_as<float>(p.float_data(), raw); break;
-    case DType::Float64: append_as<double>(p.double_data(), raw); break;
-    case DType::Int64: append_as<int64_t>(p.int64_data(), raw); break;
-    case DType::UInt64: append_as<uint64_t>(p.uint64_data(), raw); break;
-    case DType::UInt32: append_as<uint32_t>(p.uint64_data(), raw); break;
-    case DType::Int32: append_as<int32_t>(p.int32_data(), raw); break;
-    case DType::Int16: case DType::UInt16: case DType::Float16: case DType::BFloat16:
+    case DType::Float32:
+      append_as<float>(p.float_data(), raw);
+      break;
+    case DType::Float64:
+      append_as<double>(p.double_data(), raw);
+      break;
+    case DType::Int64:
+      append_as<int64_t>(p.int64_data(), raw);
+      break;
+    case DType::UInt64:
+      append_as<uint64_t>(p.uint64_data(), raw);
+      break;
+    case DType::UInt32:
+      append_as<uint32_t>(p.uint64_data(), raw);
+      break;
+    case DType::Int32:
+      append_as<int32_t>(p.int32_data(), raw);
+      break;
+    case DType::Int16:
+    case DType::UInt16:
+    case DType::Float16:
+    case DType::BFloat16:
       append_as<uint16_t>(p.int32_data(), raw);
       break;
-    default: append_as<uint8_t>(p.int32_data(), raw); break;  // 8-bit types and bool
+    default:
+      append_as<uint8_t>(p.int32_data(), raw);
+      break;  // 8-bit types and bool
   }
   return raw;
 }
@@ -126,8 +155,12 @@ Result<Bytes> external_bytes(const onnx::TensorProto& p, uint64_t wanted, Extern
   uint64_t offset = 0, length = wanted;
   for (const auto& entry : p.external_data()) {
     if (entry.key() == "location") location = entry.value();
-    if (entry.key() == "offset") { LQ_ASSIGN_OR_RETURN(offset, parse_number(entry.value(), "offset")); }
-    if (entry.key() == "length") { LQ_ASSIGN_OR_RETURN(length, parse_number(entry.value(), "length")); }
+    if (entry.key() == "offset") {
+      LQ_ASSIGN_OR_RETURN(offset, parse_number(entry.value(), "offset"));
+    }
+    if (entry.key() == "length") {
+      LQ_ASSIGN_OR_RETURN(length, parse_number(entry.value(), "length"));
+    }
   }
   if (length != wanted) {
     return corrupt("external data has " + std::to_string(length) + " bytes, its dims need " + std::to_string(wanted));
@@ -169,8 +202,8 @@ Result<DType> dtype_from_onnx(int32_t onnx_type) {
   for (const TypePair& t : kTypes) {
     if (t.onnx == onnx_type) return t.dtype;
   }
-  return unsupported(std::string("element type ") + unsupported_type_name(onnx_type) + " (" + std::to_string(onnx_type) +
-                     ") is not supported");
+  return unsupported(std::string("element type ") + unsupported_type_name(onnx_type) + " (" +
+                     std::to_string(onnx_type) + ") is not supported");
 }
 
 int32_t dtype_to_onnx(DType dtype) {
@@ -186,8 +219,10 @@ DType imported_dtype(DType dtype) {
 
 Result<const Bytes*> ExternalFiles::map(const std::string& location) {
   if (location.empty()) return corrupt("external data without a 'location'");
-  if (base_dir_.empty()) return unsupported("external data in '" + location + "', but the model was not read from a file");
-  bool escapes = location[0] == '/' || location.find('\\') != std::string::npos || location.find('\0') != std::string::npos;
+  if (base_dir_.empty())
+    return unsupported("external data in '" + location + "', but the model was not read from a file");
+  bool escapes =
+      location[0] == '/' || location.find('\\') != std::string::npos || location.find('\0') != std::string::npos;
   for (size_t begin = 0; begin <= location.size();) {
     const size_t end = std::min(location.find('/', begin), location.size());
     if (location.compare(begin, end - begin, "..") == 0) escapes = true;
@@ -203,8 +238,8 @@ Result<const Bytes*> ExternalFiles::map(const std::string& location) {
 Result<Bytes> ExternalFiles::read(const std::string& location, uint64_t offset, uint64_t length) {
   LQ_ASSIGN_OR_RETURN(const Bytes* file, map(location));
   if (offset > file->size() || length > file->size() - offset) {
-    return corrupt("external data '" + location + "': bytes " + std::to_string(offset) + " + " + std::to_string(length) +
-                   " lie outside the file of " + std::to_string(file->size()) + " bytes");
+    return corrupt("external data '" + location + "': bytes " + std::to_string(offset) + " + " +
+                   std::to_string(length) + " lie outside the file of " + std::to_string(file->size()) + " bytes");
   }
   return Bytes(file->data() + offset, size_t(length), std::make_shared<Bytes>(*file));
 }
@@ -244,7 +279,8 @@ Result<Tensor> read_tensor_pb(const std::string& path) {
   LQ_ASSIGN_OR_RETURN(const Bytes bytes, map_file(path));
   onnx::TensorProto proto;
   // Any byte string of unknown fields parses; a tensor without an element type is none.
-  if (bytes.size() > size_t(INT_MAX) || !proto.ParseFromArray(bytes.data(), int(bytes.size())) || proto.data_type() == 0) {
+  if (bytes.size() > size_t(INT_MAX) || !proto.ParseFromArray(bytes.data(), int(bytes.size())) ||
+      proto.data_type() == 0) {
     return corrupt(path + ": is not an ONNX TensorProto");
   }
   ExternalFiles none("");

@@ -1,8 +1,9 @@
-// ONNX TensorProto <-> lq::Tensor: initializers of models, Constant nodes, the .pb files of calibration folders and of the
-// ONNX node tests. Everything read here is untrusted: sizes are checked against the dims, external data stays in its folder.
+// ONNX TensorProto <-> lq::Tensor: initializers of models, Constant nodes, the .pb files of calibration folders and of
+// the ONNX node tests. Everything read here is untrusted: sizes are checked against the dims, external data stays in
+// its folder.
 //
-// Floating types: the product computes in float32, so float16, bfloat16 and float64 become float32 on the way in (double
-// rounds to nearest, beyond the float range to infinity).
+// Floating types: the product computes in float32, so float16, bfloat16 and float64 become float32 on the way in
+// (double rounds to nearest, beyond the float range to infinity).
 #pragma once
 #include <map>
 #include <string>
@@ -15,8 +16,8 @@ class TensorProto;
 
 namespace lq {
 
-/// What an ONNX element type is called in our vocabulary, as stored in the file (Float16 stays Float16). kUnsupported for
-/// string, complex and the types we do not know.
+/// What an ONNX element type is called in our vocabulary, as stored in the file (Float16 stays Float16). kUnsupported
+/// for string, complex and the types we do not know.
 Result<DType> dtype_from_onnx(int32_t onnx_type);
 /// The ONNX element type of a DType, or 0 (UNDEFINED).
 int32_t dtype_to_onnx(DType dtype);

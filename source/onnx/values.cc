@@ -40,8 +40,10 @@ namespace {
 std::vector<std::string> split_list(const std::string& text) {
   std::vector<std::string> parts(1);
   for (char c : text) {
-    if (c == ',') parts.emplace_back();
-    else if (c != ' ' && c != '[' && c != ']') parts.back() += c;
+    if (c == ',')
+      parts.emplace_back();
+    else if (c != ' ' && c != '[' && c != ']')
+      parts.back() += c;
   }
   return parts;
 }
@@ -57,24 +59,34 @@ bool parse_into(const std::string& text, uint8_t* out) {
 
 bool parse_element(DType dtype, const std::string& text, uint8_t* out) {
   switch (dtype) {
-    case DType::Float32: return parse_into<float>(text, out);
-    case DType::Int64: return parse_into<int64_t>(text, out);
-    case DType::Int32: return parse_into<int32_t>(text, out);
-    case DType::Int16: return parse_into<int16_t>(text, out);
-    case DType::Int8: return parse_into<int8_t>(text, out);
-    case DType::UInt8: return parse_into<uint8_t>(text, out);
-    case DType::UInt16: return parse_into<uint16_t>(text, out);
-    case DType::UInt32: return parse_into<uint32_t>(text, out);
-    case DType::UInt64: return parse_into<uint64_t>(text, out);
+    case DType::Float32:
+      return parse_into<float>(text, out);
+    case DType::Int64:
+      return parse_into<int64_t>(text, out);
+    case DType::Int32:
+      return parse_into<int32_t>(text, out);
+    case DType::Int16:
+      return parse_into<int16_t>(text, out);
+    case DType::Int8:
+      return parse_into<int8_t>(text, out);
+    case DType::UInt8:
+      return parse_into<uint8_t>(text, out);
+    case DType::UInt16:
+      return parse_into<uint16_t>(text, out);
+    case DType::UInt32:
+      return parse_into<uint32_t>(text, out);
+    case DType::UInt64:
+      return parse_into<uint64_t>(text, out);
     case DType::Bool:
       *out = text == "true" || text == "1";
       return *out || text == "false" || text == "0";
-    default: return false;
+    default:
+      return false;
   }
 }
 
-/// The declared shape for `count` values: one unknown dimension follows from the count; an unranked or scalar-compatible
-/// input takes a scalar for one value and a list otherwise.
+/// The declared shape for `count` values: one unknown dimension follows from the count; an unranked or
+/// scalar-compatible input takes a scalar for one value and a list otherwise.
 Result<Shape> shape_for(const Tensor& input, int64_t count) {
   if (!input.ranked) return count == 1 ? Shape{} : Shape{count};
   Shape shape = input.shape;
@@ -89,10 +101,13 @@ Result<Shape> shape_for(const Tensor& input, int64_t count) {
       return invalid_argument("its shape is too large");
     }
   }
-  if (free_dims == 1 && count % known == 0) *free_dim = count / known;
-  else if (free_dims > 1 && count == 1 && known == 1) for (int64_t& d : shape) d = 1;
+  if (free_dims == 1 && count % known == 0)
+    *free_dim = count / known;
+  else if (free_dims > 1 && count == 1 && known == 1)
+    for (int64_t& d : shape) d = 1;
   if (!is_static(shape) || element_count(shape) != count) {
-    return invalid_argument("has shape " + shape_string(input.shape) + ", but " + std::to_string(count) + " values are given");
+    return invalid_argument("has shape " + shape_string(input.shape) + ", but " + std::to_string(count) +
+                            " values are given");
   }
   return shape;
 }
@@ -103,7 +118,8 @@ Result<Tensor> fixed_value(const Tensor& input, const FixedInput& value) {
   const std::string label = "fixed input '" + input.name + "'";
   if (value.tensor) {
     if (value.tensor->dtype != input.dtype) {
-      return invalid_argument(label + ": is " + dtype_name(input.dtype) + ", the value given is " + dtype_name(value.tensor->dtype));
+      return invalid_argument(label + ": is " + dtype_name(input.dtype) + ", the value given is " +
+                              dtype_name(value.tensor->dtype));
     }
     Tensor fixed = *value.tensor;
     fixed.name = input.name;
@@ -112,7 +128,8 @@ Result<Tensor> fixed_value(const Tensor& input, const FixedInput& value) {
       fits = input.shape[i] == kUnknownDim || input.shape[i] == fixed.shape[i];
     }
     if (!fits) {
-      return invalid_argument(label + ": has shape " + shape_string(input.shape) + ", the value given " + shape_string(fixed.shape));
+      return invalid_argument(label + ": has shape " + shape_string(input.shape) + ", the value given " +
+                              shape_string(fixed.shape));
     }
     return fixed;
   }

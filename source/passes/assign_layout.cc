@@ -1,8 +1,10 @@
-// Linear or NCHWc8 for each tensor, and the conversions between them. Inputs, outputs and constants of a graph stay linear.
+// Linear or NCHWc8 for each tensor, and the conversions between them. Inputs, outputs and constants of a graph stay
+// linear.
 #include <algorithm>
 
 #include "graph/op_def.h"
 #include "passes/passes.h"
+#include "passes/rewrite.h"
 
 namespace lq::passes {
 namespace {
@@ -137,10 +139,49 @@ void LayoutAssigner::run() {
   graph_.nodes = std::move(nodes_);
 }
 
+bool changes_layout(const Node& node) { return node.op == Op::LayoutToBlocked || node.op == Op::LayoutToLinear; }
+
+bool converts_values(const Node& node) {
+  return node.op == Op::QuantizeLinear || node.op == Op::DequantizeLinear || node.op == Op::Requantize;
+}
+
+bool is_per_tensor(const Tensor& t) { return !t.quant || t.quant->scale.size() == 1; }
+
+/// Quantize, Dequantize and Requantize read one layout and write the other in one go: a conversion that only serves one
+/// of them, on either side, goes.
+void absorb_conversions(Graph& graph) {
+  const GraphIndex index(graph);
+  std::vector<bool> absorbed(graph.nodes.size(), false);
+  for (Node& node : graph.nodes) {
+    if (!converts_values(node) || !is_per_tensor(graph.tensor(node.inputs[0])) ||
+        !is_per_tensor(graph.tensor(node.outputs[0])))
+      continue;
+    const int before = index.producer(node.inputs[0]);
+    if (before >= 0 && changes_layout(graph.nodes[size_t(before)]) && index.sole_consumer(node.inputs[0]) >= 0) {
+      node.inputs[0] = graph.nodes[size_t(before)].inputs[0];
+      absorbed[size_t(before)] = true;
+    }
+    const int after = index.sole_consumer(node.outputs[0]);
+    if (after >= 0 && changes_layout(graph.nodes[size_t(after)]) && !absorbed[size_t(after)]) {
+      node.outputs[0] = graph.nodes[size_t(after)].outputs[0];
+      absorbed[size_t(after)] = true;
+    }
+  }
+  std::vector<Node> kept;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!absorbed[i]) kept.push_back(std::move(graph.nodes[i]));
+  }
+  graph.nodes = std::move(kept);
+}
+
 }  // namespace
 
 Status assign_layout(ModelIr& model) {
-  for (Graph& graph : model.graphs) LayoutAssigner(graph).run();
+  for (Graph& graph : model.graphs) {
+    if (!graph.unusable.empty()) continue;
+    LayoutAssigner(graph).run();
+    absorb_conversions(graph);
+  }
   return {};
 }
 

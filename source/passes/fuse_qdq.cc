@@ -1,5 +1,5 @@
-// Explicit Q/DQ graph -> integer operators, by the rows of docs/NUMERICS.md. This pass and the reference interpreter are the
-// two readers of that table: a pattern that is not in it stays float, literally.
+// Explicit Q/DQ graph -> integer operators, by the rows of docs/NUMERICS.md. This pass and the reference interpreter
+// are the two readers of that table: a pattern that is not in it stays float, literally.
 #include <algorithm>
 #include <string>
 
@@ -51,8 +51,9 @@ class QdqFuser {
   bool fuse_requantize(int index);
 
   Graph& graph_;
-  const GraphIndex index_;  // of the graph as it was: what it says of float tensors stays true while nodes are rewritten
-  std::vector<State> state_;  // by node
+  const GraphIndex
+      index_;  // of the graph as it was: what it says of float tensors stays true while nodes are rewritten
+  std::vector<State> state_;                        // by node
   std::vector<std::optional<QuantParams>> params_;  // by tensor, before any narrowing: what the file says decides
 };
 
@@ -65,7 +66,9 @@ TensorId QdqFuser::source(TensorId id) const {
 
 TensorId QdqFuser::int8_source(TensorId id) const {
   const TensorId q = source(id);
-  return q != kNoTensor && graph_.tensor(id).dtype == DType::Float32 && is_int8_per_tensor(graph_.tensor(q)) ? q : kNoTensor;
+  return q != kNoTensor && graph_.tensor(id).dtype == DType::Float32 && is_int8_per_tensor(graph_.tensor(q))
+             ? q
+             : kNoTensor;
 }
 
 void QdqFuser::narrow(Tail& tail, const ValueRange& bounds) const {
@@ -99,9 +102,9 @@ std::optional<Tail> QdqFuser::match_tail(TensorId output, bool with_clamp) const
   return tail;
 }
 
-/// Lets node `index` write the tail's tensor and drops the tail. Bounds that leave the zero point out (Clip(1, 6)) would put
-/// something else than it into the padding lanes of a blocked tensor, so there the Clip stays, as an int8 table: the same
-/// bits, since Quantize is monotone and exact on its own values.
+/// Lets node `index` write the tail's tensor and drops the tail. Bounds that leave the zero point out (Clip(1, 6))
+/// would put something else than it into the padding lanes of a blocked tensor, so there the Clip stays, as an int8
+/// table: the same bits, since Quantize is monotone and exact on its own values.
 void QdqFuser::finish(int index, const Tail& tail) {
   state_[size_t(tail.quantize)] = State::kDropped;
   if (tail.zero_point_inside) {
@@ -147,7 +150,7 @@ bool QdqFuser::fuse_product(int index) {
   TensorId bias = kNoTensor;
   if (node.input(2) != kNoTensor) {
     bias = source(node.input(2));
-    if (bias == kNoTensor || !is_int32_bias(graph_.tensor(bias), channels)) return false;
+    if (bias == kNoTensor || !is_int32_bias(graph_.tensor(bias), channels, *params_[size_t(x)], *weights.quant)) return false;
   }
   node.inputs[0] = x;
   node.inputs[1] = w;

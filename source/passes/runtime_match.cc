@@ -1,6 +1,7 @@
 #include "passes/runtime_match.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "passes/rewrite.h"
@@ -45,21 +46,27 @@ bool is_8bit_per_tensor(const Tensor& t) {
 bool is_int8_per_tensor(const Tensor& t) { return t.dtype == DType::Int8 && is_8bit_per_tensor(t); }
 
 bool is_same_quantization(const QuantParams& a, const QuantParams& b) {
-  return a.dtype == b.dtype && a.granularity == b.granularity && a.scale == b.scale && zero_point_at(a, 0) == zero_point_at(b, 0) &&
-         a.qmin == b.qmin && a.qmax == b.qmax;
+  return a.dtype == b.dtype && a.granularity == b.granularity && a.scale == b.scale &&
+         zero_point_at(a, 0) == zero_point_at(b, 0) && a.qmin == b.qmin && a.qmax == b.qmax;
 }
 
 bool is_int8_weights(const Tensor& t, int axis, int64_t channels) {
-  if (!t.is_constant() || t.dtype != DType::Int8 || !has_literal_scales(t) || !has_zero_zero_points(*t.quant)) return false;
+  if (!t.is_constant() || t.dtype != DType::Int8 || !has_literal_scales(t) || !has_zero_zero_points(*t.quant))
+    return false;
   const QuantParams& q = *t.quant;
   if (q.granularity == schema::Granularity::PerTensor) return q.scale.size() == 1;
   const int quant_axis = q.axis < 0 ? q.axis + int(t.shape.size()) : q.axis;
   return q.granularity == schema::Granularity::PerChannel && quant_axis == axis && int64_t(q.scale.size()) == channels;
 }
 
-bool is_int32_bias(const Tensor& t, int64_t channels) {
-  return t.is_constant() && t.dtype == DType::Int32 && has_literal_scales(t) && has_zero_zero_points(*t.quant) && !t.shape.empty() &&
-         t.shape.back() == channels && element_count(t.shape) == channels;
+bool is_int32_bias(const Tensor& t, int64_t channels, const QuantParams& x, const QuantParams& w) {
+  const bool constant = t.is_constant() && t.dtype == DType::Int32 && has_literal_scales(t) && has_zero_zero_points(*t.quant);
+  if (!constant || t.shape.empty() || t.shape.back() != channels || element_count(t.shape) != channels) return false;
+  for (size_t c = 0; c < size_t(channels); ++c) {
+    const double unit = double(scale_at(x, 0)) * double(scale_at(w, c));
+    if (std::abs(double(scale_at(*t.quant, c)) - unit) > unit / 65536) return false;
+  }
+  return true;
 }
 
 }  // namespace lq::passes

@@ -52,6 +52,8 @@ std::string check_constant_weights(const Graph& graph, const Node& node) {
 
 std::string check_product(const Graph& graph, const Node& node) {
   if (!is_activation(graph, node.input(0))) return "its first input is no float activation";
+  const Tensor& x = graph.tensor(node.inputs[0]);
+  if (node.op == Op::MatMul && (!x.ranked || x.shape.size() < 2)) return "a vector times a matrix has no int8 form";
   if (node.op != Op::MatMul || graph.tensor(node.inputs[1]).is_constant()) return check_constant_weights(graph, node);
   if (!is_activation(graph, node.input(1))) return "its second input is no float activation";
   // The integer rule for two activations writes int8 only, so its result cannot be a (float) output of the model.
@@ -92,6 +94,15 @@ std::string check_pass_through(const Graph& graph, const Node& node) {
   return "";
 }
 
+std::string check_average(const Graph& graph, const Node& node) {
+  if (!is_activation(graph, node.input(0))) return "its input is a constant";
+  if (node.op != Op::ReduceMean) return "";
+  const auto axes = constant_ints(graph, node.input(1));
+  if (node.input(1) != kNoTensor && !axes) return "its axes are no constants";
+  const bool no_axes = !axes || axes->empty();
+  return no_axes && attrs_as<schema::ReduceAttrsT>(node).noop_with_empty_axes ? "a ReduceMean over no axes is a copy" : "";
+}
+
 /// Empty: NUMERICS has an integer rule for this very node.
 std::string why_not_int8(const Graph& graph, const Node& node) {
   for (size_t i : data_inputs(graph, node)) {
@@ -110,9 +121,7 @@ std::string why_not_int8(const Graph& graph, const Node& node) {
       }
       return "";
     case QuantRule::kPRelu: return is_float_constant(graph, node.input(1)) ? "" : "its slope is no constant";
-    case QuantRule::kAverage:
-      if (node.op == Op::ReduceMean && node.input(1) != kNoTensor && !constant_ints(graph, node.input(1))) return "its axes are no constants";
-      return is_activation(graph, node.input(0)) ? "" : "its input is a constant";
+    case QuantRule::kAverage: return check_average(graph, node);
     case QuantRule::kPassThrough:
       return node.op == Op::Concat || is_activation(graph, node.input(0)) ? check_pass_through(graph, node) : "its data is a constant";
     case QuantRule::kResize: return check_resize(node);

@@ -18,7 +18,8 @@ Result<ModelIr> single_node_model(const ModelIr& model, const Graph& graph, cons
   copy.fused_clamp = node.fused_clamp;
   for (TensorId& id : copy.inputs) {
     if (id == kNoTensor) continue;
-    if (!graph.tensor(id).is_constant()) return internal_error("input '" + graph.tensor(id).name + "' is not a constant");
+    if (!graph.tensor(id).is_constant())
+      return internal_error("input '" + graph.tensor(id).name + "' is not a constant");
     id = g.add_tensor(graph.tensor(id));
   }
   for (TensorId& id : copy.outputs) {

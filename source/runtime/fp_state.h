@@ -1,4 +1,5 @@
-// The floating-point state every bit of libquant's output is defined in: round to nearest even, no flush to zero, no traps.
+// The floating-point state every bit of libquant's output is defined in: round to nearest even, no flush to zero, no
+// traps.
 #pragma once
 #include <cfenv>
 #include <cstdint>
@@ -35,7 +36,8 @@ class FpStateGuard {
   static void write(Bits bits) { __asm__ volatile("msr fpcr, %0" : : "r"(bits) : "memory"); }
   static Bits default_bits(Bits bits) { return bits & ~Bits(0x03C89F03); }
 #elif defined(__arm__) && defined(__ARM_FP)
-  // FPSCR: RMode (23:22), FZ (24), DN (25), traps (15, 12:8) as above. NEON ignores it and always flushes, so float runs on VFP.
+  // FPSCR: RMode (23:22), FZ (24), DN (25), traps (15, 12:8) as above. NEON ignores it and always flushes, so float
+  // runs on VFP.
   using Bits = uint32_t;
   static Bits read() {
     Bits bits;

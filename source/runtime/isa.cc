@@ -12,7 +12,8 @@ constexpr const char* kIsaNames[kIsaCount] = {"scalar", "avx2"};
 std::string usable_names() {
   std::string names;
   for (int i = 0; i < kIsaCount; ++i) {
-    if (is_isa_built(Isa(i)) && is_isa_supported(Isa(i))) names += (names.empty() ? "" : ", ") + std::string(kIsaNames[i]);
+    if (is_isa_built(Isa(i)) && is_isa_supported(Isa(i)))
+      names += (names.empty() ? "" : ", ") + std::string(kIsaNames[i]);
   }
   return names;
 }

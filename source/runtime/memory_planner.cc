@@ -16,7 +16,8 @@ bool alive_together(const MemoryRequest& a, const MemoryRequest& b) { return a.f
 Result<MemoryLayout> plan_memory(const std::vector<MemoryRequest>& requests) {
   std::vector<size_t> order(requests.size());
   std::iota(order.begin(), order.end(), size_t(0));
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return requests[a].bytes > requests[b].bytes; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return requests[a].bytes > requests[b].bytes; });
 
   MemoryLayout layout;
   layout.offsets.assign(requests.size(), 0);

@@ -18,8 +18,9 @@ struct MemoryLayout {
   size_t total = 0;             // bytes of the arena
 };
 
-/// Greedy best fit, largest request first: each goes into the smallest hole that the placed requests alive at the same time
-/// leave, or behind them. Blocks alive in a common step never overlap. Deterministic. Fails when the total leaves size_t.
+/// Greedy best fit, largest request first: each goes into the smallest hole that the placed requests alive at the same
+/// time leave, or behind them. Blocks alive in a common step never overlap. Deterministic. Fails when the total leaves
+/// size_t.
 Result<MemoryLayout> plan_memory(const std::vector<MemoryRequest>& requests);
 
 }  // namespace lq

@@ -39,7 +39,8 @@ Status align_constants(ModelIr& ir, const Allocator& allocator) {
   for (Graph& graph : ir.graphs) {
     for (Tensor& tensor : graph.tensors) {
       const size_t element = dtype_size(tensor.dtype);
-      if (!tensor.is_constant() || element < 2 || reinterpret_cast<uintptr_t>(tensor.data.data()) % element == 0) continue;
+      if (!tensor.is_constant() || element < 2 || reinterpret_cast<uintptr_t>(tensor.data.data()) % element == 0)
+        continue;
       LQ_ASSIGN_OR_RETURN(tensor.data, Bytes::copy_of(tensor.data.data(), tensor.data.size(), allocator));
     }
   }
@@ -51,7 +52,8 @@ Status align_constants(ModelIr& ir, const Allocator& allocator) {
 Result<std::shared_ptr<Model>> Model::create(ModelIr ir, const Allocator& allocator) {
   LQ_RETURN_IF_ERROR(verify(ir));
   if (ir.arithmetic != schema::ArithmeticMode::FloatRequantize) {
-    return unsupported("the model asks for integer requantization, which this version cannot run; convert it again without that mode");
+    return unsupported(
+        "the model asks for integer requantization, which this version cannot run; convert it again without that mode");
   }
   if (ir.semantics_version != kSemanticsVersion) {
     return unsupported("the model follows version " + std::to_string(ir.semantics_version) +

@@ -41,10 +41,10 @@ struct Plan::Builder {
   const Graph& graph;
   const PlanOptions& options;
   Plan& plan;
-  std::vector<bool> external;         // by class root: storage given by the caller (graph input or output) or a constant
-  std::vector<size_t> bytes;          // by class root
-  std::vector<int> first, last;       // by class root: steps alive; first = -1: never
-  std::vector<bool> skipped;          // by node: its output shares its input's storage
+  std::vector<bool> external;    // by class root: storage given by the caller (graph input or output) or a constant
+  std::vector<size_t> bytes;     // by class root
+  std::vector<int> first, last;  // by class root: steps alive; first = -1: never
+  std::vector<bool> skipped;     // by node: its output shares its input's storage
   std::vector<int> step_of_node;
 
   TensorId root(TensorId id) const {
@@ -89,7 +89,8 @@ void Plan::Builder::share_reinterpreted() {
     if (!is_reinterpretation(node.op) || node.input(0) == kNoTensor || node.output(0) == kNoTensor) continue;
     const Tensor& x = graph.tensor(node.inputs[0]);
     const Tensor& y = graph.tensor(node.outputs[0]);
-    const bool same_bytes = x.dtype == y.dtype && x.blocked_axis == y.blocked_axis && (x.blocked_axis < 0 || x.shape == y.shape) &&
+    const bool same_bytes = x.dtype == y.dtype && x.blocked_axis == y.blocked_axis &&
+                            (x.blocked_axis < 0 || x.shape == y.shape) &&
                             element_count(x.shape) == element_count(y.shape);
     const TensorId a = root(node.inputs[0]), b = root(node.outputs[0]);
     if (!same_bytes || x.is_constant() || a == b || (external[size_t(a)] && external[size_t(b)])) continue;
@@ -192,7 +193,8 @@ void Plan::bind(uint8_t* arena, void* const* inputs, void* const* outputs) {
     if (step.branches.empty()) continue;
     branch_inputs.clear();
     branch_outputs.clear();
-    for (size_t i = 1; i < step.inputs.size(); ++i) branch_inputs.push_back(data_[size_t(step.inputs[i])]);  // [0]: condition
+    for (size_t i = 1; i < step.inputs.size(); ++i)
+      branch_inputs.push_back(data_[size_t(step.inputs[i])]);  // [0]: condition
     for (TensorId id : step.outputs) branch_outputs.push_back(id == kNoTensor ? nullptr : data_[size_t(id)]);
     for (Plan* branch : step.branches) branch->bind(scratch_[s], branch_inputs.data(), branch_outputs.data());
   }

@@ -16,14 +16,14 @@ struct PlanOptions {
 
 class Plan {
  public:
-  /// Plans graph `graph_index` of a model that has been through every runtime pass: static shapes, layouts assigned, each
-  /// graph output written by a node or constant. The plan refers to the model's constants: keep the model alive.
+  /// Plans graph `graph_index` of a model that has been through every runtime pass: static shapes, layouts assigned,
+  /// each graph output written by a node or constant. The plan refers to the model's constants: keep the model alive.
   static Result<std::unique_ptr<Plan>> build(const ModelIr& model, int graph_index, const PlanOptions& options);
 
   /// Bytes of the region bind() wants; scratch of all steps and the arenas of If branches lie in it too.
   size_t arena_bytes() const { return arena_bytes_; }
-  /// Gives every tensor its address: the arena, and one pointer a graph input and output, in the graph's order. A constant
-  /// output keeps its own bytes whatever pointer is given.
+  /// Gives every tensor its address: the arena, and one pointer a graph input and output, in the graph's order. A
+  /// constant output keeps its own bytes whatever pointer is given.
   void bind(uint8_t* arena, void* const* inputs, void* const* outputs);
   /// Executes all steps; with `times`, one entry a step is filled. Allocates nothing unless a step fails.
   Status run(ThreadPool& pool, StepTime* times) const;
@@ -37,11 +37,11 @@ class Plan {
   struct Builder;
   const Graph* graph_ = nullptr;
   std::vector<Step> steps_;
-  std::vector<uint8_t*> scratch_;        // by step, after bind()
-  std::vector<size_t> scratch_offset_;   // by step
-  std::vector<TensorId> root_;           // by tensor: the tensor whose storage it uses (itself, or through a Reshape)
-  std::vector<size_t> offset_;           // by tensor: place in the arena, kNotInArena for others
-  std::vector<void*> data_;              // by tensor, after bind()
+  std::vector<uint8_t*> scratch_;       // by step, after bind()
+  std::vector<size_t> scratch_offset_;  // by step
+  std::vector<TensorId> root_;          // by tensor: the tensor whose storage it uses (itself, or through a Reshape)
+  std::vector<size_t> offset_;          // by tensor: place in the arena, kNotInArena for others
+  std::vector<void*> data_;             // by tensor, after bind()
   size_t arena_bytes_ = 0;
 };
 

@@ -11,9 +11,12 @@
 namespace lq {
 namespace {
 
-/// Shape inference may turn captured values into constants and a constant condition into its branch, which gives more to
-/// infer; each round removes an If or a captured value, so a model needs few.
+/// Shape inference may turn captured values into constants and a constant condition into its branch, which gives more
+/// to infer; each round removes an If or a captured value, so a model needs few.
 constexpr int kMaxInferRounds = 16;
+/// Bytes of one node's folded outputs: beyond this a value is cheaper computed than kept. The same as infer_shapes'
+/// limit.
+constexpr size_t kFoldLimit = size_t(1) << 30;
 
 std::string dim_label(const Tensor& t, size_t axis) {
   std::string label = "dimension " + std::to_string(axis);
@@ -22,7 +25,8 @@ std::string dim_label(const Tensor& t, size_t axis) {
 }
 
 Status check_given_shape(const Tensor& t, const Shape& given) {
-  const std::string what = "input '" + t.name + "' is " + shape_string(t.shape) + " in the model, " + shape_string(given) + " was given: ";
+  const std::string what =
+      "input '" + t.name + "' is " + shape_string(t.shape) + " in the model, " + shape_string(given) + " was given: ";
   if (t.ranked && given.size() != t.shape.size()) {
     return invalid_argument(what + "it needs " + std::to_string(t.shape.size()) + " dimensions");
   }
@@ -48,8 +52,9 @@ Result<std::map<std::string, int64_t>> symbol_values(const Graph& graph, const s
       if (t.dim_names[axis].empty() || (t.ranked && t.shape[axis] != kUnknownDim)) continue;
       const auto [it, inserted] = values.emplace(t.dim_names[axis], given->second[axis]);
       if (!inserted && it->second != given->second[axis]) {
-        return invalid_argument("input '" + t.name + "': " + dim_label(t, axis) + " is " + std::to_string(given->second[axis]) +
-                                " here and " + std::to_string(it->second) + " elsewhere; give it one value");
+        return invalid_argument("input '" + t.name + "': " + dim_label(t, axis) + " is " +
+                                std::to_string(given->second[axis]) + " here and " + std::to_string(it->second) +
+                                " elsewhere; give it one value");
       }
     }
   }
@@ -91,6 +96,24 @@ void name_folded_constants(ModelIr& model, const std::set<const uint8_t*>& origi
   }
 }
 
+/// All inputs constant, outputs of known and reasonable size.
+bool may_fold(const Graph& graph, const Node& node) {
+  if (node.op == Op::If || node.op == Op::Custom || node.inputs.empty()) return false;
+  for (TensorId id : node.inputs) {
+    if (id != kNoTensor && !graph.tensor(id).is_constant()) return false;
+  }
+  size_t total = 0;
+  for (TensorId id : node.outputs) {
+    if (id == kNoTensor) continue;
+    const Tensor& t = graph.tensor(id);
+    if (!t.ranked || !is_static(t.shape)) return false;
+    const Result<size_t> bytes = storage_bytes(t);
+    if (!bytes.ok() || *bytes > kFoldLimit - total) return false;
+    total += *bytes;
+  }
+  return true;
+}
+
 /// Puts an Identity behind graph output `index` so that a node of its own writes it.
 void isolate_output(Graph& graph, size_t index) {
   const TensorId source = graph.outputs[index];
@@ -113,7 +136,8 @@ void isolate_output(Graph& graph, size_t index) {
 
 Status apply_input_shapes(Graph& graph, const std::map<std::string, Shape>& shapes) {
   for (const auto& [name, shape] : shapes) {
-    const bool known = std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](TensorId id) { return graph.tensor(id).name == name; });
+    const bool known = std::any_of(graph.inputs.begin(), graph.inputs.end(),
+                                   [&](TensorId id) { return graph.tensor(id).name == name; });
     if (known) continue;
     std::string names;
     for (TensorId id : graph.inputs) names += (names.empty() ? "'" : ", '") + graph.tensor(id).name + "'";
@@ -157,7 +181,8 @@ bool sink_constants(ModelIr& model) {
   bool changed = false;
   for (Graph& graph : model.graphs) {
     for (Node& node : graph.nodes) {
-      const bool private_branches = std::all_of(node.subgraphs.begin(), node.subgraphs.end(), [&](int s) { return uses[size_t(s)] == 1; });
+      const bool private_branches =
+          std::all_of(node.subgraphs.begin(), node.subgraphs.end(), [&](int s) { return uses[size_t(s)] == 1; });
       if (node.op != Op::If || !private_branches) continue;
       for (size_t i = node.inputs.size(); i-- > 1;) {  // [0] is the condition
         if (!graph.tensor(node.inputs[i]).is_constant()) continue;
@@ -185,15 +210,13 @@ Status fold_constants(ModelIr& model) {
   for (Graph& graph : model.graphs) {
     std::vector<Node> kept;
     for (Node& node : graph.nodes) {
-      const auto known = [&](TensorId id) { return id == kNoTensor || graph.tensor(id).is_constant(); };
-      const auto sized = [&](TensorId id) { return id == kNoTensor || (graph.tensor(id).ranked && is_static(graph.tensor(id).shape)); };
-      if (node.op == Op::If || node.inputs.empty() || !std::all_of(node.inputs.begin(), node.inputs.end(), known) ||
-          !std::all_of(node.outputs.begin(), node.outputs.end(), sized)) {
+      std::vector<Bytes> values;
+      Status status = unsupported("not constant");
+      if (may_fold(graph, node)) status = evaluator.evaluate(evaluator.context, model, graph, node, values);
+      if (status.code() == StatusCode::kUnsupported) {  // stays a node; planning says why if it must
         kept.push_back(std::move(node));
         continue;
       }
-      std::vector<Bytes> values;
-      Status status = evaluator.evaluate(evaluator.context, model, graph, node, values);
       if (!status.ok()) return status.with_context(node_label(graph, node));
       for (size_t i = 0; i < node.outputs.size(); ++i) {
         if (node.outputs[i] != kNoTensor) graph.tensor(node.outputs[i]).data = values[i];
@@ -207,6 +230,7 @@ Status fold_constants(ModelIr& model) {
 void isolate_outputs(ModelIr& model) {
   for (size_t g = 0; g < model.graphs.size(); ++g) {
     Graph& graph = model.graphs[g];
+    if (!graph.unusable.empty()) continue;
     std::set<TensorId> seen(graph.inputs.begin(), graph.inputs.end());
     for (size_t i = 0; i < graph.outputs.size(); ++i) {
       const TensorId id = graph.outputs[i];
@@ -216,8 +240,9 @@ void isolate_outputs(ModelIr& model) {
       if (node.op != Op::If) continue;
       for (size_t i = 0; i < node.outputs.size(); ++i) {
         if (node.outputs[i] != kNoTensor) continue;
-        const Graph& then_graph = model.graphs[size_t(node.subgraphs[0])];
-        Tensor unused = then_graph.tensor(then_graph.outputs[i]);  // same type and shape, nobody reads it
+        const bool then_runs = model.graphs[size_t(node.subgraphs[0])].unusable.empty();
+        const Graph& branch = model.graphs[size_t(node.subgraphs[then_runs ? 0 : 1])];
+        Tensor unused = branch.tensor(branch.outputs[i]);  // same type and shape, nobody reads it
         unused.data = Bytes();
         unused.name += "/unused";
         node.outputs[i] = graph.add_tensor(std::move(unused));
@@ -235,7 +260,10 @@ Status prepare_graph(ModelIr& model, const std::map<std::string, Shape>& input_s
     LQ_RETURN_IF_ERROR(infer_shapes(model, &evaluator));
     if (!sink_constants(model)) break;
   }
-  for (Graph& graph : model.graphs) remove_dead(graph);
+  for (Graph& graph : model.graphs) {
+    if (!graph.unusable.empty()) graph.nodes.clear();  // half inferred: nothing further looks at it
+    remove_dead(graph);
+  }
   LQ_RETURN_IF_ERROR(passes::fuse_qdq(model));
   LQ_RETURN_IF_ERROR(fold_constants(model));
   LQ_RETURN_IF_ERROR(passes::fuse_activation(model));

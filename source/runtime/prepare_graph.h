@@ -7,15 +7,16 @@
 
 namespace lq {
 
-/// Sets the shapes of the main graph's inputs. A given shape must agree with the model; a free first dimension that was not
-/// given becomes 1, any other free one is an error that names input and dimension. Equal symbols get equal values.
+/// Sets the shapes of the main graph's inputs. A given shape must agree with the model; a free first dimension that was
+/// not given becomes 1, any other free one is an error that names input and dimension. Equal symbols get equal values.
 Status apply_input_shapes(Graph& graph, const std::map<std::string, Shape>& shapes);
 
 /// Constants captured by an If move into its branches, where operators want them constant (weights, axes). Says whether
 /// anything changed.
 bool sink_constants(ModelIr& model);
 
-/// Evaluates every node whose inputs are constants (Dequantize of weights that stayed float) with the runtime's kernels.
+/// Evaluates every node whose inputs are constants (Dequantize of weights that stayed float) with the runtime's
+/// kernels.
 Status fold_constants(ModelIr& model);
 
 /// Afterwards every output of the main graph is a constant or written by a node of its own, every output of a branch is

@@ -12,7 +12,7 @@ namespace {
 
 /// Everything that depends on the input shapes; a resize builds a new one and swaps.
 struct Planned {
-  ModelIr ir;                          // after all passes; the plan points into it
+  ModelIr ir;  // after all passes; the plan points into it
   std::unique_ptr<Plan> plan;
   Buffer arena;
   std::vector<Buffer> inputs, outputs;
@@ -21,7 +21,8 @@ struct Planned {
 };
 
 /// One buffer a graph input or output, zeroed, with room for vector loads past its end.
-Result<std::vector<Buffer>> allocate_io(const Graph& graph, const std::vector<TensorId>& ids, const Allocator& allocator) {
+Result<std::vector<Buffer>> allocate_io(const Graph& graph, const std::vector<TensorId>& ids,
+                                        const Allocator& allocator) {
   std::vector<Buffer> buffers;
   for (TensorId id : ids) {
     LQ_ASSIGN_OR_RETURN(const size_t bytes, storage_bytes(graph.tensor(id)));

@@ -37,7 +37,9 @@ T wait_for_change(const std::atomic<T>& value, T old) {
   return value.load(std::memory_order_acquire);
 }
 
-struct Piece { int64_t begin, end; };
+struct Piece {
+  int64_t begin, end;
+};
 
 /// Piece `index` of [0, count) cut into `pieces`: the first count % pieces ones are one longer.
 Piece piece_of(int64_t count, int64_t pieces, int64_t index) {
@@ -57,7 +59,7 @@ struct ThreadPool::State {
     std::atomic<uint32_t> ticket{0};  // changes when the worker has a piece to do, or has to leave
   };
 
-  std::vector<Worker> workers;        // workers[0] is the calling thread and never started
+  std::vector<Worker> workers;  // workers[0] is the calling thread and never started
   int started = 1;
   std::atomic<bool> stopping{false};
   // The current job; written before the tickets change, read after.
@@ -87,7 +89,10 @@ struct ThreadPool::State {
 
 namespace {
 // The worker this thread is while it executes a piece: a nested run() stays on it and keeps its number.
-struct CurrentWorker { const void* pool = nullptr; int index = 0; };
+struct CurrentWorker {
+  const void* pool = nullptr;
+  int index = 0;
+};
 thread_local CurrentWorker current_worker;
 }  // namespace
 
@@ -125,8 +130,9 @@ Result<std::unique_ptr<ThreadPool>> ThreadPool::create(int threads) {
     // pthread_create and not std::thread: the latter throws when the system has no thread left.
     const int error = pthread_create(&worker.thread, nullptr, &State::worker_main, &worker);
     if (error != 0) {
-      return Status(StatusCode::kOutOfMemory, "cannot start worker thread " + std::to_string(state->started + 1) + " of " +
-                                                  std::to_string(threads) + ": " + std::strerror(error) + "; ask for fewer threads");
+      return Status(StatusCode::kOutOfMemory, "cannot start worker thread " + std::to_string(state->started + 1) +
+                                                  " of " + std::to_string(threads) + ": " + std::strerror(error) +
+                                                  "; ask for fewer threads");
     }
   }
   return std::unique_ptr<ThreadPool>(new ThreadPool(std::move(state)));

@@ -12,7 +12,9 @@ namespace {
 constexpr auto kAuto = ActivationMode::kAuto;
 constexpr auto kAny = Target::kAny;
 
-QuantParams choose(ValueRange r, ActivationMode mode = kAuto, Target target = kAny) { return choose_params(r, r, mode, target); }
+QuantParams choose(ValueRange r, ActivationMode mode = kAuto, Target target = kAny) {
+  return choose_params(r, r, mode, target);
+}
 void expect_params(const QuantParams& p, float scale, int zero_point, int qmin = -128, int qmax = 127) {
   ASSERT_TRUE(is_valid_params(p));
   EXPECT_FLOAT_EQ(p.scale[0], scale);
@@ -33,11 +35,11 @@ TEST(RangeKind, Kinds) {
 }
 
 TEST(ChooseParams, Auto) {
-  expect_params(choose({0, 255}), 1.0f, -128);            // 255 steps on [0, 255]
-  expect_params(choose({10, 255}), 1.0f, -128);           // 0 stays representable
-  expect_params(choose({-255, 0}), 1.0f, 127);            // q(−255) = −128
-  expect_params(choose({-127, 100}), 1.0f, 0);            // two-sided: T/127
-  expect_params(choose({-51, 204}), 1.0f, -77);           // lopsided: −128 + 51
+  expect_params(choose({0, 255}), 1.0f, -128);   // 255 steps on [0, 255]
+  expect_params(choose({10, 255}), 1.0f, -128);  // 0 stays representable
+  expect_params(choose({-255, 0}), 1.0f, 127);   // q(−255) = −128
+  expect_params(choose({-127, 100}), 1.0f, 0);   // two-sided: T/127
+  expect_params(choose({-51, 204}), 1.0f, -77);  // lopsided: −128 + 51
 }
 
 TEST(ChooseParams, SymmetricAndAsymmetric) {

@@ -35,12 +35,16 @@ inline std::string read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
-inline std::string data_file(const std::string& name) { return std::string(LQ_SOURCE_DIR) + "/test/calibration/data/" + name; }
+inline std::string data_file(const std::string& name) {
+  return std::string(LQ_SOURCE_DIR) + "/test/calibration/data/" + name;
+}
 inline const uint8_t* bytes_of(const std::string& s) { return reinterpret_cast<const uint8_t*>(s.data()); }
 
 /// A .npy file as NumPy writes it, put together from its published format.
-inline std::string make_npy(const std::string& descr, const std::string& shape, const std::string& data, bool fortran = false) {
-  std::string dict = "{'descr': '" + descr + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': " + shape + ", }";
+inline std::string make_npy(const std::string& descr, const std::string& shape, const std::string& data,
+                            bool fortran = false) {
+  std::string dict =
+      "{'descr': '" + descr + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': " + shape + ", }";
   while ((dict.size() + 11) % 64 != 0) dict += ' ';
   dict += '\n';
   std::string out("\x93NUMPY\x01\x00", 8);
@@ -48,11 +52,13 @@ inline std::string make_npy(const std::string& descr, const std::string& shape, 
   out += char(dict.size() >> 8);
   return out + dict + data;
 }
-template <typename T> std::string raw(const std::vector<T>& values) {
+template <typename T>
+std::string raw(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
-/// Zip with stored members, written by the format's description (APPNOTE 4.3); sizes may be forged by the caller afterwards.
+/// Zip with stored members, written by the format's description (APPNOTE 4.3); sizes may be forged by the caller
+/// afterwards.
 std::string make_zip(const std::vector<std::pair<std::string, std::string>>& members, bool deflate);
 
 }  // namespace lq::calibration

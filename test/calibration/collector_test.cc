@@ -55,7 +55,7 @@ std::vector<float> write_samples(const TempFolder& folder, int begin = 0, int en
   for (int i = begin; i < end; ++i) {
     const int h = 3 + i % 3, w = 10 - i % 3;
     const std::vector<float> v = sample_values(i, h * w);
-    write_sample(folder, "s" + std::to_string(i) + ".npy", h, w, v);
+    write_sample(folder, std::to_string(i) + ".npy", h, w, v);
     pooled.insert(pooled.end(), v.begin(), v.end());
   }
   return pooled;
@@ -133,7 +133,8 @@ TEST(Collector, PartialCollectionsMergeToTheSameBits) {
   const Collected whole = collect(m, whole_folder.path(), 2);
   auto collector = Collector::create(m.ir, {m.x, m.n, m.y}, {});
   ASSERT_TRUE(collector.ok());
-  auto a = DataSource::open(first.path(), input_specs(m.ir, {})), b = DataSource::open(second.path(), input_specs(m.ir, {}));
+  auto a = DataSource::open(first.path(), input_specs(m.ir, {})),
+       b = DataSource::open(second.path(), input_specs(m.ir, {}));
   auto ranges = (*collector)->collect_ranges(*b), other = (*collector)->collect_ranges(*a);
   ASSERT_TRUE(ranges.ok() && other.ok());
   ASSERT_TRUE(ranges->merge(*other).ok());
@@ -148,15 +149,15 @@ TEST(Collector, BrokenSamplesAreSkippedAndReported) {
   TempFolder folder;
   const TestModel m = make_model();
   write_samples(folder);
-  folder.write("s3.npy", "\x93NUMPY broken");
-  folder.write("s5x.npy", make_npy("<f4", "(1, 2, 3, 3)", raw(sample_values(0, 18))));  // two channels
+  folder.write("3.npy", "\x93NUMPY broken");
+  folder.write("5x.npy", make_npy("<f4", "(1, 2, 3, 3)", raw(sample_values(0, 18))));  // two channels
   const Collected c = collect(m, folder.path(), 3);
   EXPECT_EQ(c.ranges.used, 8u);
   EXPECT_EQ(c.histograms.used, 8u);
   ASSERT_EQ(c.ranges.skipped.size(), 2u);
-  EXPECT_EQ(c.ranges.skipped[0].name, "s3.npy");
-  EXPECT_NE(c.ranges.skipped[0].reason.find("s3.npy"), std::string::npos);
-  EXPECT_EQ(c.ranges.skipped[1].name, "s5x.npy");
+  EXPECT_EQ(c.ranges.skipped[0].name, "3.npy");
+  EXPECT_NE(c.ranges.skipped[0].reason.find("3.npy"), std::string::npos);
+  EXPECT_EQ(c.ranges.skipped[1].name, "5x.npy");
   EXPECT_NE(c.ranges.skipped[1].reason.find("[1,2,3,3]"), std::string::npos);
 }
 

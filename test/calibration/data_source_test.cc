@@ -6,7 +6,9 @@
 namespace lq::calibration {
 namespace {
 
-InputSpec spec(const std::string& name, Shape shape, DType dtype = DType::Float32) { return {name, dtype, std::move(shape), std::nullopt}; }
+InputSpec spec(const std::string& name, Shape shape, DType dtype = DType::Float32) {
+  return {name, dtype, std::move(shape), std::nullopt};
+}
 std::string floats(const std::string& shape, const std::vector<float>& v) { return make_npy("<f4", shape, raw(v)); }
 
 std::vector<std::string> names_of(const DataSource& source) {
@@ -17,14 +19,16 @@ std::vector<std::string> names_of(const DataSource& source) {
 
 TEST(DataSource, SortedRecursiveAndIgnoringOthers) {
   TempFolder folder;
-  for (const char* f : {"b.npy", "a.npy", "B.npy", "class1/c.npy", "a10.npy", "a2.npy"}) folder.write(f, floats("(2,)", {1, 2}));
+  for (const char* f : {"b.npy", "a.npy", "B.npy", "class1/c.npy", "a10.npy", "a2.npy"})
+    folder.write(f, floats("(2,)", {1, 2}));
   folder.write("notes.txt", "x");
   folder.write(".hidden.npy", "x");
   folder.write("labels.tsv", "x");
   for (const std::string& path : {folder.path(), folder.path() + "/"}) {
     auto source = DataSource::open(path, {spec("x", {1, 2})});
     ASSERT_TRUE(source.ok()) << source.status().message();
-    EXPECT_EQ(names_of(*source), (std::vector<std::string>{"B.npy", "a.npy", "a10.npy", "a2.npy", "b.npy", "class1/c.npy"}));
+    EXPECT_EQ(names_of(*source),
+              (std::vector<std::string>{"B.npy", "a.npy", "a10.npy", "a2.npy", "b.npy", "class1/c.npy"}));
     ASSERT_EQ(source->ignored().size(), 1u);
     EXPECT_EQ(source->ignored()[0].name, "notes.txt");
   }
@@ -35,7 +39,8 @@ TEST(DataSource, MaxSamplesEvenlySpaced) {
   for (int i = 0; i < 10; ++i) folder.write(std::string(1, char('a' + i)) + ".npy", floats("(1,)", {float(i)}));
   auto source = DataSource::open(folder.path(), {spec("x", {1, 1})}, 4);
   ASSERT_TRUE(source.ok());
-  EXPECT_EQ(names_of(*source), (std::vector<std::string>{"a.npy", "c.npy", "f.npy", "h.npy"}));  // floor(i·10/4): 0 2 5 7
+  EXPECT_EQ(names_of(*source),
+            (std::vector<std::string>{"a.npy", "c.npy", "f.npy", "h.npy"}));  // floor(i·10/4): 0 2 5 7
 }
 
 TEST(DataSource, FolderErrors) {
@@ -161,7 +166,11 @@ TEST(Labels, TsvFile) {
   EXPECT_EQ(labels->files[0].file, "a.png");
   EXPECT_EQ(labels->files[0].label, 3);
   EXPECT_EQ(labels->files[1].label, 7);
-  const struct { const char *text, *word; } bad[] = {{"a.png 3\n", "line 1"}, {"a.png\tx\n", "'x'"}, {"a.png\t-1\n", "'-1'"}, {"\na.png\t1\na.png\t2\n", "line 3"}, {"z.png\t1\n", "z.png"}, {"", "no labels"}};
+  const struct {
+    const char *text, *word;
+  } bad[] = {{"a.png 3\n", "line 1"}, {"a.png\tx\n", "'x'"},
+             {"a.png\t-1\n", "'-1'"}, {"\na.png\t1\na.png\t2\n", "line 3"},
+             {"z.png\t1\n", "z.png"}, {"", "no labels"}};
   for (const auto& b : bad) {
     folder.write("labels.tsv", b.text);
     auto r = read_labels(folder.path());

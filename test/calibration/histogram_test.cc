@@ -40,7 +40,8 @@ TEST(RangeStats, NegativeZeroDoesNotShow) {
 TEST(Histogram, BinsByHand) {
   // limit 2048, so a bin is one unit wide on each side.
   Histogram h(ValueRange{-100, 2048});
-  const std::vector<float> v{0, 1e-6f, -1e-6f, 1.1e-6f, 0.99f, 1.0f, 2047.5f, 2048.0f, -0.5f, -100.0f, 2048.5f, NAN, INFINITY};
+  const std::vector<float> v{0,       1e-6f, -1e-6f,  1.1e-6f, 0.99f, 1.0f,    2047.5f,
+                             2048.0f, -0.5f, -100.0f, 2048.5f, NAN,   INFINITY};
   h.add(v.data(), v.size());
   EXPECT_EQ(h.limit(), 2048);
   EXPECT_EQ(h.tiny(), 3u);

@@ -39,7 +39,9 @@ void expect_gray(const Image& image, int (*value)(int, int)) {
   }
 }
 
-Result<Image> decode_string(const std::string& bytes) { return decode_image(bytes_of(bytes), bytes.size(), "file", true); }
+Result<Image> decode_string(const std::string& bytes) {
+  return decode_image(bytes_of(bytes), bytes.size(), "file", true);
+}
 
 TEST(Image, LosslessFormatsComeBackExactly) {
   for (const char* file : {"rgb.png", "rgba.png", "rgb.bmp"}) {
@@ -93,7 +95,8 @@ TEST(Image, EveryOrientationOfATwoByThree) {
   // 2 wide, 3 high: a b / c d / e f. Results by TIFF 6.0's description of tag 274 (row 0 / column 0 positions).
   Image image = make_image(2, 3, 1);
   image.pixels = {'a', 'b', 'c', 'd', 'e', 'f'};
-  const char* const expected[9] = {"abcdef", "abcdef", "badcfe", "fedcba", "efcdab", "acebdf", "ecafdb", "fdbeca", "bdface"};
+  const char* const expected[9] = {"abcdef", "abcdef", "badcfe", "fedcba", "efcdab",
+                                   "acebdf", "ecafdb", "fdbeca", "bdface"};
   for (int o = 0; o <= 8; ++o) {
     const Image out = apply_orientation(image, o);
     EXPECT_EQ(out.width, o >= 5 ? 3 : 2);
@@ -117,14 +120,15 @@ TEST(Image, ExifParserSurvivesNonsense) {
   }
 }
 
-/// A gray baseline JPEG by hand: one DC code (0 -> category 0) and one AC code (0 -> end of block), so every 8×8 block is
-/// the two bits 00 and the picture is 128 all over.
+/// A gray baseline JPEG by hand: one DC code (0 -> category 0) and one AC code (0 -> end of block), so every 8×8 block
+/// is the two bits 00 and the picture is 128 all over.
 std::string hand_jpeg(int width, const std::string& scan_data, int restart_interval) {
   std::string j("\xFF\xD8", 2);
   j += std::string("\xFF\xDB\x00\x43\x00", 5) + std::string(64, '\x01');
   if (restart_interval) j += std::string("\xFF\xDD\x00\x04\x00", 5) + char(restart_interval);
   j += std::string("\xFF\xC0\x00\x0B\x08\x00\x08\x00", 8) + char(width) + std::string("\x01\x01\x11\x00", 4);
-  for (char table : {'\x00', '\x10'}) j += std::string("\xFF\xC4\x00\x14", 4) + table + std::string("\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 17);
+  for (char table : {'\x00', '\x10'})
+    j += std::string("\xFF\xC4\x00\x14", 4) + table + std::string("\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 17);
   j += std::string("\xFF\xDA\x00\x08\x01\x01\x00\x00\x3F\x00", 10) + scan_data;
   return j + "\xFF\xD9";
 }
@@ -149,7 +153,8 @@ TEST(Image, JpegRestartIntervals) {
 }
 
 TEST(Image, EveryTruncationIsAnErrorThatNamesTheFile) {
-  for (const char* file : {"base.jpg", "progressive.jpg", "gray.jpg", "rgb.png", "palette.png", "gray16.png", "rgb.bmp"}) {
+  for (const char* file :
+       {"base.jpg", "progressive.jpg", "gray.jpg", "rgb.png", "palette.png", "gray16.png", "rgb.bmp"}) {
     const std::string whole = read_file(data_file(file));
     ASSERT_FALSE(whole.empty());
     for (size_t n = 0; n < whole.size(); ++n) {
@@ -203,7 +208,8 @@ TEST(Image, Pnm) {
   auto deep = decode_string(std::string("P5 1 1 65535 \xAB\xCD", 15));
   ASSERT_TRUE(deep.ok()) << deep.status().message();
   EXPECT_EQ(deep->pixels[0], 0xAB);
-  for (const char* bad : {"P5", "P5 2 2 255\n\x01", "P2 2 1 255 3", "P2 1 1 255 256", "P2 0 1 255 1", "P5 99999 99999 255 ", "P2 1 1 0 0", "P3 65536 65536 255 1"}) {
+  for (const char* bad : {"P5", "P5 2 2 255\n\x01", "P2 2 1 255 3", "P2 1 1 255 256", "P2 0 1 255 1",
+                          "P5 99999 99999 255 ", "P2 1 1 0 0", "P3 65536 65536 255 1"}) {
     EXPECT_FALSE(decode_string(bad).ok()) << bad;
   }
 }

@@ -25,12 +25,15 @@ std::string make_zip(const std::vector<std::pair<std::string, std::string>>& mem
       deflateEnd(&s);
     }
     const auto crc = uint32_t(crc32(0, reinterpret_cast<const Bytef*>(data.data()), uInt(data.size())));
-    const std::string common = u16(20) + u16(0) + u16(deflate_members ? 8 : 0) + u32(0) + u32(crc) + u32(uint32_t(packed.size())) + u32(uint32_t(data.size())) + u16(uint32_t(name.size()));
-    directory += u32(0x02014b50) + u16(20) + common + u16(0) + u16(0) + u16(0) + u16(0) + u32(0) + u32(uint32_t(out.size())) + name;
+    const std::string common = u16(20) + u16(0) + u16(deflate_members ? 8 : 0) + u32(0) + u32(crc) +
+                               u32(uint32_t(packed.size())) + u32(uint32_t(data.size())) + u16(uint32_t(name.size()));
+    directory += u32(0x02014b50) + u16(20) + common + u16(0) + u16(0) + u16(0) + u16(0) + u32(0) +
+                 u32(uint32_t(out.size())) + name;
     out += u32(0x04034b50) + common + u16(0) + name + packed;
   }
   const auto at = uint32_t(out.size()), count = uint32_t(members.size());
-  return out + directory + u32(0x06054b50) + u32(0) + u16(count) + u16(count) + u32(uint32_t(directory.size())) + u32(at) + u16(0);
+  return out + directory + u32(0x06054b50) + u32(0) + u16(count) + u16(count) + u32(uint32_t(directory.size())) +
+         u32(at) + u16(0);
 }
 
 namespace {
@@ -64,13 +67,22 @@ TEST(Npy, ScalarsVectorsBoolsAndEveryType) {
   EXPECT_EQ(bools->data, (std::vector<uint8_t>{0, 1, 1}));
   auto empty = decode(make_npy("<f4", "(0, 4)", ""));
   ASSERT_TRUE(empty.ok());
-  for (const char* type : {"|i1", "<i2", "<i4", "<i8", "<f4", "<f8"}) EXPECT_TRUE(decode(make_npy(type, "(1,)", std::string(8, '\0'))).ok()) << type;
+  for (const char* type : {"|i1", "<i2", "<i4", "<i8", "<f4", "<f8"})
+    EXPECT_TRUE(decode(make_npy(type, "(1,)", std::string(8, '\0'))).ok()) << type;
 }
 
 TEST(Npy, RefusesWithAReason) {
-  const struct { const char *descr, *shape, *word; } cases[] = {
-      {">f4", "(1,)", "big-endian"}, {"<f2", "(1,)", "<f2"},     {"<c8", "(1,)", "<c8"}, {"|O", "(1,)", "|O"}, {"<f4", "(100,)", "truncated"},
-      {"<f4", "(4294967296, 4294967296, 4294967296)", "too large"}, {"<f4", "(-1,)", "header"}, {"<f4", "1", "header"}, {"<f4", "(99999999999999999999,)", "header"}};
+  const struct {
+    const char *descr, *shape, *word;
+  } cases[] = {{">f4", "(1,)", "big-endian"},
+               {"<f2", "(1,)", "<f2"},
+               {"<c8", "(1,)", "<c8"},
+               {"|O", "(1,)", "|O"},
+               {"<f4", "(100,)", "truncated"},
+               {"<f4", "(4294967296, 4294967296, 4294967296)", "too large"},
+               {"<f4", "(-1,)", "header"},
+               {"<f4", "1", "header"},
+               {"<f4", "(99999999999999999999,)", "header"}};
   for (const auto& c : cases) {
     auto t = decode(make_npy(c.descr, c.shape, std::string(64, '\0')));
     ASSERT_FALSE(t.ok()) << c.descr << c.shape;
@@ -153,7 +165,8 @@ TEST(Zip, ForgedSizeTakesNoMemory) {
 TEST(HostTensor, Conversions) {
   auto make = [](DType dtype, const auto& values) {
     HostTensor t{dtype, {int64_t(values.size())}, {}};
-    t.data.assign(reinterpret_cast<const uint8_t*>(values.data()), reinterpret_cast<const uint8_t*>(values.data() + values.size()));
+    t.data.assign(reinterpret_cast<const uint8_t*>(values.data()),
+                  reinterpret_cast<const uint8_t*>(values.data() + values.size()));
     return t;
   };
   auto f = convert_tensor(make(DType::Float64, std::vector<double>{0.1, -2}), DType::Float32);

@@ -23,27 +23,34 @@ Image large_image(int channels) {
   Image image = make_image(320, 213, channels);
   for (int y = 0; y < 213; ++y)
     for (int x = 0; x < 320; ++x)
-      for (int c = 0; c < channels; ++c) image.row(y)[channels * x + c] = uint8_t(((x * x * 7 + y * 131 + c * 29) >> 2) % 256);
+      for (int c = 0; c < channels; ++c)
+        image.row(y)[channels * x + c] = uint8_t(((x * x * 7 + y * 131 + c * 29) >> 2) % 256);
   return image;
 }
 
 TEST(Resize, SmallImageGivesPilsPixels) {
   // Image.fromarray(a).resize((3, 4), Image.BILINEAR)
-  EXPECT_EQ(resize_bilinear(small_image(), 3, 4).pixels,
-            (std::vector<uint8_t>{55, 108, 147, 130, 168, 168, 163, 134, 104, 138, 145, 128, 131, 142, 99, 95, 116, 169,
-                                  95, 102, 117, 96, 143, 152, 169, 169, 126, 117, 170, 182, 140, 114, 103, 83, 114, 125}));
+  EXPECT_EQ(
+      resize_bilinear(small_image(), 3, 4).pixels,
+      (std::vector<uint8_t>{55, 108, 147, 130, 168, 168, 163, 134, 104, 138, 145, 128, 131, 142, 99,  95, 116, 169,
+                            95, 102, 117, 96,  143, 152, 169, 169, 126, 117, 170, 182, 140, 114, 103, 83, 114, 125}));
   // resize((2, 5)): horizontal pass only
   EXPECT_EQ(resize_bilinear(small_image(), 2, 5).pixels,
-            (std::vector<uint8_t>{59, 112, 165, 163, 163, 139, 150, 185, 130, 124, 111, 104, 115, 91, 91, 89, 142, 195, 76, 129, 164, 180, 180, 90, 149, 160, 147, 75, 86, 121}));
+            (std::vector<uint8_t>{59, 112, 165, 163, 163, 139, 150, 185, 130, 124, 111, 104, 115, 91, 91,
+                                  89, 142, 195, 76,  129, 164, 180, 180, 90,  149, 160, 147, 75,  86, 121}));
   EXPECT_EQ(crc_of(resize_bilinear(small_image(), 11, 9)), 0xea6da35bu);
   EXPECT_EQ(crc_of(resize_bilinear(small_image(), 7, 2)), 0x82ea0e9bu);
 }
 
 TEST(Resize, LargeImageGivesPilsBits) {
-  const struct { int width, height; uint32_t crc; } cases[] = {{256, 170, 0x125e6ebe}, {64, 64, 0xbf3171b6},   {320, 100, 0x65c808f5},
-                                                               {500, 400, 0x37730be0}, {1, 1, 0x5b6b248b}, {224, 224, 0x1ae95eb9}};
+  const struct {
+    int width, height;
+    uint32_t crc;
+  } cases[] = {{256, 170, 0x125e6ebe}, {64, 64, 0xbf3171b6}, {320, 100, 0x65c808f5},
+               {500, 400, 0x37730be0}, {1, 1, 0x5b6b248b},   {224, 224, 0x1ae95eb9}};
   const Image image = large_image(3);
-  for (const auto& c : cases) EXPECT_EQ(crc_of(resize_bilinear(image, c.width, c.height)), c.crc) << c.width << "x" << c.height;
+  for (const auto& c : cases)
+    EXPECT_EQ(crc_of(resize_bilinear(image, c.width, c.height)), c.crc) << c.width << "x" << c.height;
   EXPECT_EQ(crc_of(resize_bilinear(large_image(1), 64, 64)), 0x9bb142acu);
   EXPECT_EQ(resize_bilinear(image, 320, 213).pixels, image.pixels);
 }
@@ -68,7 +75,8 @@ TEST(Resize, CenterCropRoundsHalfToEven) {
   EXPECT_EQ(center_crop(row, 4, 1).pixels, (std::vector<uint8_t>{2, 3, 4, 5}));        // 1.5 -> 2
   EXPECT_EQ(center_crop(row, 2, 1).pixels, (std::vector<uint8_t>{2, 3}));              // 2.5 -> 2
   EXPECT_EQ(center_crop(row, 6, 1).pixels, (std::vector<uint8_t>{0, 1, 2, 3, 4, 5}));  // 0.5 -> 0
-  EXPECT_EQ(center_crop(row, 10, 1).pixels, (std::vector<uint8_t>{0, 0, 1, 2, 3, 4, 5, 6, 0, 0}));  // 1 in front, 2 behind
+  EXPECT_EQ(center_crop(row, 10, 1).pixels,
+            (std::vector<uint8_t>{0, 0, 1, 2, 3, 4, 5, 6, 0, 0}));  // 1 in front, 2 behind
 }
 
 TEST(Resize, LetterboxStandsTopLeft) {
@@ -146,9 +154,23 @@ TEST(Preprocess, WrongSizeSaysWhatToDo) {
 
 TEST(Preprocess, OptionsAreChecked) {
   PreprocessOptions o;
-  for (auto [key, value] : std::vector<std::pair<const char*, const char*>>{
-           {"resize", "10"}, {"resize", "0x4"}, {"resize", "shorter:"}, {"resize", "4x"}, {"crop", "x4"}, {"crop", "4x4x"}, {"color", "cmyk"}, {"layout", "hwc"},
-           {"exif", "yes"}, {"mean", ""}, {"mean", "1,,2"}, {"mean", "nan"}, {"std", "1,0,1"}, {"std", "-1"}, {"letterbox", "big"}, {"colour", "rgb"}, {"resize", "99999x1"}}) {
+  for (auto [key, value] : std::vector<std::pair<const char*, const char*>>{{"resize", "10"},
+                                                                            {"resize", "0x4"},
+                                                                            {"resize", "shorter:"},
+                                                                            {"resize", "4x"},
+                                                                            {"crop", "x4"},
+                                                                            {"crop", "4x4x"},
+                                                                            {"color", "cmyk"},
+                                                                            {"layout", "hwc"},
+                                                                            {"exif", "yes"},
+                                                                            {"mean", ""},
+                                                                            {"mean", "1,,2"},
+                                                                            {"mean", "nan"},
+                                                                            {"std", "1,0,1"},
+                                                                            {"std", "-1"},
+                                                                            {"letterbox", "big"},
+                                                                            {"colour", "rgb"},
+                                                                            {"resize", "99999x1"}}) {
     EXPECT_FALSE(set_preprocess_option(o, key, value).ok()) << key << " " << value;
   }
   ASSERT_TRUE(set_preprocess_option(o, "letterbox", "").ok());
@@ -165,22 +187,27 @@ TEST(Preprocess, UserStepsReplaceThePresets) {
   ASSERT_TRUE(set_preprocess_option(*o, "crop", "96").ok());
   auto p = resolve_preprocessing(*o, "x", {1, 3, 96, 96});
   ASSERT_TRUE(p.ok());
-  EXPECT_EQ(describe_preprocessing(*p), "rgb, resize 100x100, crop 96x96, mean 127.5,127.5,127.5, std 127.5,127.5,127.5, nchw");
+  EXPECT_EQ(describe_preprocessing(*p),
+            "rgb, resize 100x100, crop 96x96, mean 127.5,127.5,127.5, std 127.5,127.5,127.5, nchw");
 }
 
 TEST(Preprocess, JsonFileInItsOrder) {
   TempFolder folder;
-  folder.write("p.json", R"({"color": "bgr", "crop": "200x200", "resize": "shorter:64", "mean": [104, 117, 123.5], "std": 2, "letterbox": true, "exif": "ignore"})");
+  folder.write(
+      "p.json",
+      R"({"color": "bgr", "crop": "200x200", "resize": "shorter:64", "mean": [104, 117, 123.5], "std": 2, "letterbox": true, "exif": "ignore"})");
   auto o = preprocess_preset(folder / "p.json");
   ASSERT_TRUE(o.ok()) << o.status().message();
   auto p = resolve_preprocessing(*o, "x", {1, 3, 64, 64});
   ASSERT_TRUE(p.ok());
-  EXPECT_EQ(describe_preprocessing(*p), "bgr, crop 200x200, resize shorter:64, letterbox 64x64, mean 104,117,123.5, std 2,2,2, nchw, exif ignored");
+  EXPECT_EQ(describe_preprocessing(*p),
+            "bgr, crop 200x200, resize shorter:64, letterbox 64x64, mean 104,117,123.5, std 2,2,2, nchw, exif ignored");
   folder.write("s.json", R"({"steps": [{"resize": "8x8"}, {"crop": 4}, {"resize": "16x16"}]})");
   auto s = preprocess_preset(folder / "s.json");
   ASSERT_TRUE(s.ok()) << s.status().message();
   EXPECT_EQ(s->steps.size(), 3u);
-  for (const char* bad : {"", "[]", "{", R"({"colour": "rgb"})", R"({"mean": ["a"]})", R"({"resize": null})", R"({"steps": [{"mean": 1}]})", R"({"mean": {}})"}) {
+  for (const char* bad : {"", "[]", "{", R"({"colour": "rgb"})", R"({"mean": ["a"]})", R"({"resize": null})",
+                          R"({"steps": [{"mean": 1}]})", R"({"mean": {}})"}) {
     folder.write("bad.json", bad);
     auto b = preprocess_preset(folder / "bad.json");
     ASSERT_FALSE(b.ok()) << bad;

@@ -42,7 +42,9 @@ class Builder {
   }
   TensorId ints(const std::vector<int64_t>& values) { return constant(DType::Int64, {int64_t(values.size())}, values); }
   TensorId scalar(int64_t value) { return constant<int64_t>(DType::Int64, {}, {value}); }
-  TensorId floats(const std::vector<float>& values) { return constant(DType::Float32, {int64_t(values.size())}, values); }
+  TensorId floats(const std::vector<float>& values) {
+    return constant(DType::Float32, {int64_t(values.size())}, values);
+  }
 
   Node& node(Op op, std::vector<TensorId> inputs, std::vector<TensorId> outputs) {
     Node n;

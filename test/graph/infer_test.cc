@@ -17,7 +17,7 @@ Status evaluate_ints(void* calls, const ModelIr&, const Graph& graph, const Node
   if (calls) ++*static_cast<int*>(calls);
   std::vector<std::vector<int64_t>> in;
   for (TensorId id : node.inputs) {
-    if (node.op != Op::Not) in.push_back(*constant_ints(graph, id));
+    if (auto values = constant_ints(graph, id)) in.push_back(*values);
   }
   std::vector<int64_t> out;
   switch (node.op) {
@@ -37,9 +37,15 @@ Status evaluate_ints(void* calls, const ModelIr&, const Graph& graph, const Node
     case Op::Concat:
       for (auto& v : in) out.insert(out.end(), v.begin(), v.end());
       break;
-    case Op::Mul: out = {in[0][0] * in[1][0]}; break;
-    case Op::Unsqueeze: case Op::Identity: out = in[0]; break;
-    default: return unsupported("not in this test");
+    case Op::Mul:
+      out = {in[0][0] * in[1][0]};
+      break;
+    case Op::Unsqueeze:
+    case Op::Identity:
+      out = in[0];
+      break;
+    default:
+      return unsupported("not in this test");
   }
   outputs.push_back(*Bytes::copy_of(out.data(), out.size() * 8));
   return {};
@@ -65,7 +71,7 @@ TEST(Fold, ShapeArithmeticFeedsReshape) {
   EXPECT_EQ(b.graph().tensor(y).shape, (Shape{4, 12, 4}));
   ASSERT_EQ(b.graph().nodes.size(), 1u);  // only the Reshape is left
   EXPECT_EQ(b.graph().nodes[0].op, Op::Reshape);
-  EXPECT_EQ(calls, 6);                    // Shape itself needs no evaluation
+  EXPECT_EQ(calls, 6);  // Shape itself needs no evaluation
   EXPECT_EQ(constant_ints(b.graph(), target), (std::vector<int64_t>{4, 12, -1}));
 }
 
@@ -122,7 +128,8 @@ struct IfModel {
     Builder b(model), then(model, 1), otherwise(model, 2);
     x = b.input("x", {2, 3});
     const TensorId w = b.floats({1, 2, 3});
-    cond = constant_condition ? b.constant<uint8_t>(DType::Bool, {}, {uint8_t(value)}) : b.input("cond", {}, DType::Bool);
+    cond =
+        constant_condition ? b.constant<uint8_t>(DType::Bool, {}, {uint8_t(value)}) : b.input("cond", {}, DType::Bool);
     y = b.tensor("y");
     z = b.tensor("z");
     Node& n = b.node(Op::If, {cond, x, w}, {y, z});
@@ -152,7 +159,7 @@ TEST(If, KnownConditionIsReplacedByItsBranch) {
   EXPECT_EQ(g.nodes[1].op, Op::Identity);  // z is a graph output and returns the captured x
   EXPECT_EQ(g.nodes[1].outputs[0], m.z);
   EXPECT_EQ(g.nodes[2].op, Op::Exp);
-  EXPECT_EQ(g.nodes[3].inputs[0], m.x);    // other readers of z read x itself
+  EXPECT_EQ(g.nodes[3].inputs[0], m.x);  // other readers of z read x itself
   EXPECT_EQ(g.tensor(m.out).shape, (Shape{2, 3}));
   EXPECT_EQ(g.tensor(m.y).name, "y");
 }

@@ -26,7 +26,8 @@ std::string shape_after(const std::function<TensorId(Builder&)>& build) {
   return t.ranked ? std::string(dtype_name(t.dtype)) + shape_string(t.shape) : "unranked";
 }
 
-schema::ConvAttrsT conv(std::vector<int32_t> strides, std::vector<int32_t> pads = {}, std::vector<int32_t> dilations = {}, int groups = 1) {
+schema::ConvAttrsT conv(std::vector<int32_t> strides, std::vector<int32_t> pads = {},
+                        std::vector<int32_t> dilations = {}, int groups = 1) {
   schema::ConvAttrsT a;
   a.strides = std::move(strides);
   a.pads = std::move(pads);
@@ -57,9 +58,11 @@ TEST(ConvShape, StridesPadsDilationsGroups) {
 TEST(ConvShape, Refusals) {
   EXPECT_THAT(conv_shape(Op::Conv, {1, 3, 3, 3}, {4, 3, 5, 5}, conv({})), HasSubstr("kernel 5 does not fit input 3"));
   EXPECT_THAT(conv_shape(Op::Conv, {1, 3, 8, 8}, {4, 2, 3, 3}, conv({})), HasSubstr("input channels"));
-  EXPECT_THAT(conv_shape(Op::Conv, {1, 4, 8, 8}, {3, 2, 3, 3}, conv({}, {}, {}, 2)), HasSubstr("cannot be split into 2 groups"));
+  EXPECT_THAT(conv_shape(Op::Conv, {1, 4, 8, 8}, {3, 2, 3, 3}, conv({}, {}, {}, 2)),
+              HasSubstr("cannot be split into 2 groups"));
   EXPECT_THAT(conv_shape(Op::Conv, {1, 3, 8, 8}, {4, 3, 3, 3}, conv({0, 1})), HasSubstr("must be positive"));
-  EXPECT_THAT(conv_shape(Op::Conv, {1, 3, 8, 8}, {4, 3, 3, 3}, conv({}, {1, 1})), HasSubstr("pads has 2 entries, expected 4"));
+  EXPECT_THAT(conv_shape(Op::Conv, {1, 3, 8, 8}, {4, 3, 3, 3}, conv({}, {1, 1})),
+              HasSubstr("pads has 2 entries, expected 4"));
 }
 
 TEST(ConvTransposeShape, OutputPaddingShapeAndAutoPad) {
@@ -74,14 +77,17 @@ TEST(ConvTransposeShape, OutputPaddingShapeAndAutoPad) {
   auto same = conv({2, 2});
   same.auto_pad = schema::AutoPad::SameUpper;
   EXPECT_EQ(conv_shape(Op::ConvTranspose, {1, 1, 3, 3}, {1, 2, 3, 3}, same), "float32[1,2,6,6]");  // in * stride
-  EXPECT_EQ(conv_shape(Op::ConvTranspose, {1, 8, 5, 5}, {8, 3, 4, 4}, conv({2, 2}, {1, 1, 1, 1}, {}, 4)), "float32[1,12,10,10]");
+  EXPECT_EQ(conv_shape(Op::ConvTranspose, {1, 8, 5, 5}, {8, 3, 4, 4}, conv({2, 2}, {1, 1, 1, 1}, {}, 4)),
+            "float32[1,12,10,10]");
 }
 
 TEST(GemmShape, TransposesAndBias) {
   schema::GemmAttrsT t;
   t.trans_b = true;
   auto gemm = [&](Shape a, Shape b, Shape c) {
-    return shape_after([&](Builder& g) { return g.call(Op::Gemm, {g.input("a", a), g.input("b", b), g.input("c", c)}, t); });
+    return shape_after([&](Builder& g) {
+      return g.call(Op::Gemm, {g.input("a", a), g.input("b", b), g.input("c", c)}, t);
+    });
   };
   EXPECT_EQ(gemm({2, 8}, {5, 8}, {5}), "float32[2,5]");
   EXPECT_EQ(gemm({-1, 8}, {5, 8}, {5}), "float32[?,5]");
@@ -135,18 +141,32 @@ TEST(BroadcastShape, UnknownDims) {
 }
 
 TEST(ElementwiseShape, TypesOfResults) {
-  EXPECT_EQ(shape_after([](Builder& g) { return g.call(Op::Less, {g.input("a", {2}), g.input("b", {2})}); }), "bool[2]");
+  EXPECT_EQ(shape_after([](Builder& g) {
+              return g.call(Op::Less, {g.input("a", {2}), g.input("b", {2})});
+            }),
+            "bool[2]");
   EXPECT_EQ(shape_after([](Builder& g) {
               return g.call(Op::Where, {g.input("c", {2, 1}, DType::Bool), g.input("a", {3}), g.input("b", {})});
-            }), "float32[2,3]");
-  EXPECT_THAT(shape_after([](Builder& g) { return g.call(Op::Add, {g.input("a", {2}), g.input("b", {2}, DType::Int64)}); }), HasSubstr("types float32 and int64"));
+            }),
+            "float32[2,3]");
+  EXPECT_THAT(shape_after([](Builder& g) {
+                return g.call(Op::Add, {g.input("a", {2}), g.input("b", {2}, DType::Int64)});
+              }),
+              HasSubstr("types float32 and int64"));
   EXPECT_EQ(shape_after([](Builder& g) {
               schema::CastAttrsT a;
               a.to = DType::Int32;
               return g.call(Op::Cast, {g.input("a", {2, -1})}, a);
-            }), "int32[2,?]");
-  EXPECT_THAT(shape_after([](Builder& g) { return g.call(Op::PRelu, {g.input("a", {2, 3}), g.input("s", {2, 2, 3})}); }), HasSubstr("does not broadcast"));
-  EXPECT_EQ(shape_after([](Builder& g) { return g.call(Op::PRelu, {g.input("a", {2, 3, 4}), g.input("s", {3, 1})}); }), "float32[2,3,4]");
+            }),
+            "int32[2,?]");
+  EXPECT_THAT(shape_after([](Builder& g) {
+                return g.call(Op::PRelu, {g.input("a", {2, 3}), g.input("s", {2, 2, 3})});
+              }),
+              HasSubstr("does not broadcast"));
+  EXPECT_EQ(shape_after([](Builder& g) {
+              return g.call(Op::PRelu, {g.input("a", {2, 3, 4}), g.input("s", {3, 1})});
+            }),
+            "float32[2,3,4]");
 }
 
 std::string pool(Op op, Shape x, schema::PoolAttrsT a) {
@@ -173,7 +193,8 @@ TEST(PoolShape, CeilModeAndAutoPad) {
   EXPECT_THAT(pool(Op::AveragePool, {1, 3, 32, 32}, a), HasSubstr("nothing but padding"));
   a.pads = {-1, 0, 0, 0};
   EXPECT_THAT(pool(Op::AveragePool, {1, 3, 32, 32}, a), HasSubstr("must not be negative"));
-  EXPECT_EQ(pool(Op::GlobalAveragePool, {2, 7, 5, 6}, {}), "GlobalAveragePool #0 (-> 't1'): has attributes of kind PoolAttrs, expected NONE");
+  EXPECT_EQ(pool(Op::GlobalAveragePool, {2, 7, 5, 6}, {}),
+            "GlobalAveragePool #0 (-> 't1'): has attributes of kind PoolAttrs, expected NONE");
 }
 
 TEST(ReduceShape, AxesKeepdimsNoop) {
@@ -210,25 +231,58 @@ TEST(ReduceShape, ArgMaxAndTopK) {
 }
 
 TEST(MoveShape, ConcatTransposeTileExpand) {
-  EXPECT_EQ(shape_after([](Builder& g) { return g.call(Op::Concat, {g.input("a", {2, 3, -1}), g.input("b", {2, 5, 4})}, axis(-2)); }), "float32[2,8,4]");
-  EXPECT_THAT(shape_after([](Builder& g) { return g.call(Op::Concat, {g.input("a", {2, 3}), g.input("b", {3, 3})}, axis(1)); }), HasSubstr("2 and 3 differ"));
+  EXPECT_EQ(shape_after([](Builder& g) {
+              return g.call(Op::Concat, {g.input("a", {2, 3, -1}), g.input("b", {2, 5, 4})}, axis(-2));
+            }),
+            "float32[2,8,4]");
+  EXPECT_THAT(shape_after([](Builder& g) {
+                return g.call(Op::Concat, {g.input("a", {2, 3}), g.input("b", {3, 3})}, axis(1));
+              }),
+              HasSubstr("2 and 3 differ"));
   schema::TransposeAttrsT t;
   t.perm = {0, 2, 3, 1};
-  EXPECT_EQ(shape_after([&](Builder& g) { return g.call(Op::Transpose, {g.input("a", {1, 3, 4, 5})}, t); }), "float32[1,4,5,3]");
-  EXPECT_EQ(shape_after([&](Builder& g) { return g.call(Op::Transpose, {g.input("a", {1, 3, 4})}); }), "float32[4,3,1]");
+  EXPECT_EQ(shape_after([&](Builder& g) {
+              return g.call(Op::Transpose, {g.input("a", {1, 3, 4, 5})}, t);
+            }),
+            "float32[1,4,5,3]");
+  EXPECT_EQ(shape_after([&](Builder& g) {
+              return g.call(Op::Transpose, {g.input("a", {1, 3, 4})});
+            }),
+            "float32[4,3,1]");
   t.perm = {0, 0};
-  EXPECT_THAT(shape_after([&](Builder& g) { return g.call(Op::Transpose, {g.input("a", {1, 3})}, t); }), HasSubstr("not a permutation"));
-  EXPECT_EQ(shape_after([](Builder& g) { return g.call(Op::Tile, {g.input("a", {2, 3}), g.ints({1, 4})}); }), "float32[2,12]");
-  EXPECT_EQ(shape_after([](Builder& g) { return g.call(Op::Expand, {g.input("a", {3, 1}), g.ints({2, 1, 6})}); }), "float32[2,3,6]");
-  EXPECT_THAT(shape_after([](Builder& g) { return g.call(Op::Tile, {g.input("a", {1 << 20}), g.ints({1 << 20})}); }), HasSubstr("exceed 2^31"));
+  EXPECT_THAT(shape_after([&](Builder& g) {
+                return g.call(Op::Transpose, {g.input("a", {1, 3})}, t);
+              }),
+              HasSubstr("not a permutation"));
+  EXPECT_EQ(shape_after([](Builder& g) {
+              return g.call(Op::Tile, {g.input("a", {2, 3}), g.ints({1, 4})});
+            }),
+            "float32[2,12]");
+  EXPECT_EQ(shape_after([](Builder& g) {
+              return g.call(Op::Expand, {g.input("a", {3, 1}), g.ints({2, 1, 6})});
+            }),
+            "float32[2,3,6]");
+  EXPECT_THAT(shape_after([](Builder& g) {
+                return g.call(Op::Tile, {g.input("a", {1 << 20}), g.ints({1 << 20})});
+              }),
+              HasSubstr("exceed 2^31"));
 }
 
 TEST(MoveShape, DepthToSpace) {
   schema::BlockAttrsT a;
   a.block_size = 2;
-  EXPECT_EQ(shape_after([&](Builder& g) { return g.call(Op::DepthToSpace, {g.input("a", {1, 8, 2, 3})}, a); }), "float32[1,2,4,6]");
-  EXPECT_EQ(shape_after([&](Builder& g) { return g.call(Op::SpaceToDepth, {g.input("a", {1, 2, 4, 6})}, a); }), "float32[1,8,2,3]");
-  EXPECT_THAT(shape_after([&](Builder& g) { return g.call(Op::DepthToSpace, {g.input("a", {1, 6, 2, 3})}, a); }), HasSubstr("not a multiple of 4"));
+  EXPECT_EQ(shape_after([&](Builder& g) {
+              return g.call(Op::DepthToSpace, {g.input("a", {1, 8, 2, 3})}, a);
+            }),
+            "float32[1,2,4,6]");
+  EXPECT_EQ(shape_after([&](Builder& g) {
+              return g.call(Op::SpaceToDepth, {g.input("a", {1, 2, 4, 6})}, a);
+            }),
+            "float32[1,8,2,3]");
+  EXPECT_THAT(shape_after([&](Builder& g) {
+                return g.call(Op::DepthToSpace, {g.input("a", {1, 6, 2, 3})}, a);
+              }),
+              HasSubstr("not a multiple of 4"));
 }
 
 TEST(IndexShape, SplitEvenUnevenSizes) {
@@ -250,17 +304,20 @@ TEST(IndexShape, SplitEvenUnevenSizes) {
   EXPECT_THAT(split(2, {}, 4, 0), HasSubstr("cannot be split"));
 }
 
-std::string slice(Shape x, std::vector<int64_t> starts, std::vector<int64_t> ends, std::vector<int64_t> axes, std::vector<int64_t> steps) {
+std::string slice(Shape x, std::vector<int64_t> starts, std::vector<int64_t> ends, std::vector<int64_t> axes,
+                  std::vector<int64_t> steps) {
   return shape_after([&](Builder& g) {
-    return g.call(Op::Slice, {g.input("x", x), g.ints(starts), g.ints(ends), axes.empty() ? kNone : g.ints(axes), steps.empty() ? kNone : g.ints(steps)});
+    return g.call(Op::Slice, {g.input("x", x), g.ints(starts), g.ints(ends), axes.empty() ? kNone : g.ints(axes),
+                              steps.empty() ? kNone : g.ints(steps)});
   });
 }
 
 TEST(IndexShape, Slice) {
-  EXPECT_EQ(slice({20, 10, 5}, {0, 0}, {3, 10}, {0, 1}, {1, 1}), "float32[3,10,5]");         // ONNX test_slice
-  EXPECT_EQ(slice({20, 10, 5}, {0}, {-1}, {1}, {1}), "float32[20,9,5]");                      // test_slice_neg
-  EXPECT_EQ(slice({20, 10, 5}, {1000}, {1000}, {1}, {1}), "float32[20,0,5]");                 // test_slice_start_out_of_bounds
-  EXPECT_EQ(slice({20, 10, 5}, {20, 10, 4}, {0, 0, 1}, {0, 1, 2}, {-1, -3, -2}), "float32[19,3,2]");  // test_slice_neg_steps
+  EXPECT_EQ(slice({20, 10, 5}, {0, 0}, {3, 10}, {0, 1}, {1, 1}), "float32[3,10,5]");  // ONNX test_slice
+  EXPECT_EQ(slice({20, 10, 5}, {0}, {-1}, {1}, {1}), "float32[20,9,5]");              // test_slice_neg
+  EXPECT_EQ(slice({20, 10, 5}, {1000}, {1000}, {1}, {1}), "float32[20,0,5]");         // test_slice_start_out_of_bounds
+  EXPECT_EQ(slice({20, 10, 5}, {20, 10, 4}, {0, 0, 1}, {0, 1, 2}, {-1, -3, -2}),
+            "float32[19,3,2]");                                              // test_slice_neg_steps
   EXPECT_EQ(slice({5}, {INT64_MAX}, {INT64_MIN}, {0}, {-1}), "float32[5]");  // reversed as exporters write it
   EXPECT_EQ(slice({5}, {0}, {INT64_MAX}, {}, {INT64_MAX}), "float32[1]");
   EXPECT_EQ(slice({5}, {4}, {INT64_MIN}, {0}, {INT64_MIN}), "float32[1]");
@@ -272,7 +329,9 @@ TEST(IndexShape, Slice) {
 
 TEST(IndexShape, Gather) {
   auto gather = [](Shape x, std::vector<int64_t> indices, bool scalar) {
-    return shape_after([&](Builder& g) { return g.call(Op::Gather, {g.input("x", x), scalar ? g.scalar(indices[0]) : g.ints(indices)}, axis(1)); });
+    return shape_after([&](Builder& g) {
+      return g.call(Op::Gather, {g.input("x", x), scalar ? g.scalar(indices[0]) : g.ints(indices)}, axis(1));
+    });
   };
   EXPECT_EQ(gather({2, 5, 3}, {0, -1}, false), "float32[2,2,3]");
   EXPECT_EQ(gather({2, 5, 3}, {4}, true), "float32[2,3]");
@@ -314,7 +373,10 @@ TEST(ResizeShape, ScalesSizesAspect) {
   a.aspect_policy = schema::AspectPolicy::NotSmaller;  // max(3.5, 2): [7, 14]
   EXPECT_EQ(by_sizes({1, 1, 2, 4}, {7, 8}, a), "float32[1,1,7,14]");
   EXPECT_THAT(by_sizes({1, 1, 2, 4}, {7}, a), HasSubstr("expected 2"));
-  EXPECT_THAT(shape_after([](Builder& g) { return g.call(Op::Resize, {g.input("x", {1, 1, 2, 2}), kNone, kNone}); }), HasSubstr("exactly one"));
+  EXPECT_THAT(shape_after([](Builder& g) {
+                return g.call(Op::Resize, {g.input("x", {1, 1, 2, 2}), kNone, kNone});
+              }),
+              HasSubstr("exactly one"));
 }
 
 TEST(ShapeOps, Reshape) {
@@ -337,23 +399,44 @@ TEST(ShapeOps, Reshape) {
 }
 
 TEST(ShapeOps, FlattenSqueezeUnsqueeze) {
-  EXPECT_EQ(shape_after([](Builder& g) { return g.call(Op::Flatten, {g.input("x", {2, 3, 4, 5})}, axis(2)); }), "float32[6,20]");
-  EXPECT_EQ(shape_after([](Builder& g) { return g.call(Op::Flatten, {g.input("x", {2, 3, 4, 5})}, axis(-1)); }), "float32[24,5]");
-  EXPECT_EQ(shape_after([](Builder& g) { return g.call(Op::Flatten, {g.input("x", {-1, 3, 4, 5})}, axis(1)); }), "float32[?,60]");
-  EXPECT_EQ(shape_after([](Builder& g) { return g.call(Op::Squeeze, {g.input("x", {1, 3, 1}), g.ints({-1})}); }), "float32[1,3]");
+  EXPECT_EQ(shape_after([](Builder& g) {
+              return g.call(Op::Flatten, {g.input("x", {2, 3, 4, 5})}, axis(2));
+            }),
+            "float32[6,20]");
+  EXPECT_EQ(shape_after([](Builder& g) {
+              return g.call(Op::Flatten, {g.input("x", {2, 3, 4, 5})}, axis(-1));
+            }),
+            "float32[24,5]");
+  EXPECT_EQ(shape_after([](Builder& g) {
+              return g.call(Op::Flatten, {g.input("x", {-1, 3, 4, 5})}, axis(1));
+            }),
+            "float32[?,60]");
+  EXPECT_EQ(shape_after([](Builder& g) {
+              return g.call(Op::Squeeze, {g.input("x", {1, 3, 1}), g.ints({-1})});
+            }),
+            "float32[1,3]");
   EXPECT_EQ(shape_after([](Builder& g) { return g.call(Op::Squeeze, {g.input("x", {1, 3, 1})}); }), "float32[3]");
-  EXPECT_THAT(shape_after([](Builder& g) { return g.call(Op::Squeeze, {g.input("x", {1, 3}), g.ints({1})}); }), HasSubstr("is not 1"));
-  EXPECT_EQ(shape_after([](Builder& g) { return g.call(Op::Unsqueeze, {g.input("x", {3, 4}), g.ints({-1, 0})}); }), "float32[1,3,4,1]");
+  EXPECT_THAT(shape_after([](Builder& g) {
+                return g.call(Op::Squeeze, {g.input("x", {1, 3}), g.ints({1})});
+              }),
+              HasSubstr("is not 1"));
+  EXPECT_EQ(shape_after([](Builder& g) {
+              return g.call(Op::Unsqueeze, {g.input("x", {3, 4}), g.ints({-1, 0})});
+            }),
+            "float32[1,3,4,1]");
   EXPECT_EQ(shape_after([](Builder& g) {
               schema::ShapeAttrsT a;
               a.start = -2;
               return g.call(Op::Shape, {g.input("x", {3, 4, 5})}, a);
-            }), "int64[2]");
+            }),
+            "int64[2]");
 }
 
 TEST(ShapeOps, RangeAndConstantOfShape) {
   auto range = [](int64_t start, int64_t limit, int64_t delta) {
-    return shape_after([&](Builder& g) { return g.call(Op::Range, {g.scalar(start), g.scalar(limit), g.scalar(delta)}); });
+    return shape_after([&](Builder& g) {
+      return g.call(Op::Range, {g.scalar(start), g.scalar(limit), g.scalar(delta)});
+    });
   };
   EXPECT_EQ(range(3, 9, 3), "int64[2]");
   EXPECT_EQ(range(10, 4, -2), "int64[3]");
@@ -363,8 +446,12 @@ TEST(ShapeOps, RangeAndConstantOfShape) {
   EXPECT_EQ(shape_after([](Builder& g) {
               auto f = [&](float v) { return g.constant<float>(DType::Float32, {}, {v}); };
               return g.call(Op::Range, {f(1), f(2), f(0.3f)});
-            }), "float32[4]");
-  EXPECT_EQ(shape_after([](Builder& g) { return g.call(Op::ConstantOfShape, {g.ints({2, 3}), g.floats({1.5f})}); }), "float32[2,3]");
+            }),
+            "float32[4]");
+  EXPECT_EQ(shape_after([](Builder& g) {
+              return g.call(Op::ConstantOfShape, {g.ints({2, 3}), g.floats({1.5f})});
+            }),
+            "float32[2,3]");
 }
 
 TEST(RecurrentShape, LstmGru) {
@@ -377,17 +464,22 @@ TEST(RecurrentShape, LstmGru) {
       std::vector<TensorId> out = {g.tensor("y"), g.tensor("h"), g.tensor("c")};
       if (which != 0) out[0] = kNone;  // optional outputs may be absent
       const Shape x = batch_first ? Shape{2, 7, 3} : Shape{7, 2, 3};
-      g.node(Op::LSTM, {g.input("x", x), g.input("w", {2, hidden_rows, 3}), g.input("r", {2, 20, 5})}, out).attrs.Set(a);
+      g.node(Op::LSTM, {g.input("x", x), g.input("w", {2, hidden_rows, 3}), g.input("r", {2, 20, 5})}, out)
+          .attrs.Set(a);
       return g.graph().nodes.back().outputs[size_t(which)];
     });
   };
   EXPECT_EQ(lstm(false, 0), "float32[7,2,2,5]");  // [seq, directions, batch, hidden]
   EXPECT_EQ(lstm(false, 2), "float32[2,2,5]");
-  EXPECT_EQ(lstm(true, 0), "float32[2,7,2,5]");   // [batch, seq, directions, hidden]
+  EXPECT_EQ(lstm(true, 0), "float32[2,7,2,5]");  // [batch, seq, directions, hidden]
   EXPECT_THAT(lstm(false, 0, 15), HasSubstr("W has shape [2,15,3], expected [2,20,3]"));
   EXPECT_EQ(shape_after([](Builder& g) {
-              return g.call(Op::GRU, {g.input("x", {7, 2, 3}), g.input("w", {1, 15, 3}), g.input("r", {1, 15, 5}), g.input("b", {1, 30})}, schema::RnnAttrsT());
-            }), "float32[7,1,2,5]");
+              return g.call(
+                  Op::GRU,
+                  {g.input("x", {7, 2, 3}), g.input("w", {1, 15, 3}), g.input("r", {1, 15, 5}), g.input("b", {1, 30})},
+                  schema::RnnAttrsT());
+            }),
+            "float32[7,1,2,5]");
 }
 
 TEST(NormShape, ParametersMustFit) {
@@ -399,8 +491,14 @@ TEST(NormShape, ParametersMustFit) {
   };
   EXPECT_EQ(bn(4), "float32[1,4,5,5]");
   EXPECT_THAT(bn(3), HasSubstr("4 and 3 differ"));
-  EXPECT_EQ(shape_after([](Builder& g) { return g.call(Op::LayerNormalization, {g.input("x", {2, 3, 8}), g.input("s", {8})}); }), "float32[2,3,8]");
-  EXPECT_THAT(shape_after([](Builder& g) { return g.call(Op::Softmax, {g.input("x", {2, 3})}, axis(2)); }), HasSubstr("axis 2 is out of range"));
+  EXPECT_EQ(shape_after([](Builder& g) {
+              return g.call(Op::LayerNormalization, {g.input("x", {2, 3, 8}), g.input("s", {8})});
+            }),
+            "float32[2,3,8]");
+  EXPECT_THAT(shape_after([](Builder& g) {
+                return g.call(Op::Softmax, {g.input("x", {2, 3})}, axis(2));
+              }),
+              HasSubstr("axis 2 is out of range"));
 }
 
 TEST(AllOperators, HaveARowAndOneOnly) {
@@ -427,8 +525,10 @@ TEST(AllOperators, UnrankedInputsAreNoError) {
     std::vector<TensorId> in, out;
     for (int i = 0; i < def->min_inputs; ++i) in.push_back(b.tensor(test::numbered("x", size_t(i))));
     out.push_back(b.tensor("y"));
-    if (op == Op::Requantize || op == Op::DequantizeLinear) b.graph().tensor(in[0]).quant = per_tensor_params(DType::Int8, 1, 0);
-    if (op == Op::Requantize || op == Op::QuantizeLinear) b.graph().tensor(out[0]).quant = per_tensor_params(DType::Int8, 1, 0);
+    if (op == Op::Requantize || op == Op::DequantizeLinear)
+      b.graph().tensor(in[0]).quant = per_tensor_params(DType::Int8, 1, 0);
+    if (op == Op::Requantize || op == Op::QuantizeLinear)
+      b.graph().tensor(out[0]).quant = per_tensor_params(DType::Int8, 1, 0);
     b.node(op, in, out);
     const Status s = infer_shapes(model, nullptr);
     EXPECT_TRUE(s.ok()) << s.message();

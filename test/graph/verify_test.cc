@@ -32,7 +32,8 @@ struct QuantizedConv {
     p.scale = {0.05f, 0.1f, 0.5f};
     p.zero_point = {0, 0, 0};
     graph().tensor(bias).quant = p;
-    const TensorId xf = b.call(Op::DequantizeLinear, {xq}), wf = b.call(Op::DequantizeLinear, {w}), bf = b.call(Op::DequantizeLinear, {bias});
+    const TensorId xf = b.call(Op::DequantizeLinear, {xq}), wf = b.call(Op::DequantizeLinear, {w}),
+                   bf = b.call(Op::DequantizeLinear, {bias});
     const TensorId c = b.call(Op::Conv, {xf, wf, bf}, schema::ConvAttrsT());
     yq = b.call(Op::QuantizeLinear, {b.call(Op::Relu, {c})});
     quantize(yq, {1, 3, 4, 4}, per_tensor_params(DType::Int8, 0.25f, -128));
@@ -89,7 +90,11 @@ const std::vector<Damage>& damages() {
       {"attrs_kind", [](auto& m) { m.node(Op::Conv).attrs.Set(schema::PoolAttrsT()); }, "attributes of kind PoolAttrs"},
       {"attrs_value", [](auto& m) { mutable_attrs<schema::ConvAttrsT>(m.node(Op::Conv)).groups = 0; }, "groups is 0"},
       {"stray_branches", [](auto& m) { m.node(Op::Conv).subgraphs = {0}; }, "only If may have"},
-      {"fused_clamp", [](auto& m) { m.node(Op::Conv).fused_clamp = ValueRange{0, 6}; }, "fused clamp"},
+      {"fused_clamp",
+       [](auto& m) {
+         m.node(Op::Conv).fused_clamp = ValueRange{0, 6};
+       },
+       "fused clamp"},
       {"dtype", [](auto& m) { m.graph().tensor(m.x).dtype = DType(77); }, "unknown type 77"},
       {"rank", [](auto& m) { m.graph().tensor(m.x).shape = Shape(9, 1); }, "rank 9"},
       {"dim", [](auto& m) { m.graph().tensor(m.x).shape[0] = -2; }, "dimension -2"},
@@ -100,44 +105,74 @@ const std::vector<Damage>& damages() {
       {"constant_size", [](auto& m) { m.graph().tensor(m.w).shape[0] = 4; }, "has 6 bytes"},
       {"constant_open", [](auto& m) { m.graph().tensor(m.w).shape[1] = -1; }, "needs a known shape"},
       {"constant_type", [](auto& m) { m.graph().tensor(m.bias).dtype = DType::Int4; }, "not supported"},
-      {"range", [](auto& m) { m.graph().tensor(m.x).range = ValueRange{1, -1}; }, "range"},
-      {"range_nan", [](auto& m) { m.graph().tensor(m.x).range = ValueRange{0, std::numeric_limits<float>::infinity()}; }, "range"},
+      {"range",
+       [](auto& m) {
+         m.graph().tensor(m.x).range = ValueRange{1, -1};
+       },
+       "range"},
+      {"range_infinite",
+       [](auto& m) {
+         m.graph().tensor(m.x).range = ValueRange{0, std::numeric_limits<float>::infinity()};
+       },
+       "range"},
       {"scale_zero", [](auto& m) { m.graph().tensor(m.xq).quant->scale = {0}; }, "not valid"},
-      {"scale_nan", [](auto& m) { m.graph().tensor(m.xq).quant->scale = {std::numeric_limits<float>::quiet_NaN()}; }, "not valid"},
+      {"scale_nan", [](auto& m) { m.graph().tensor(m.xq).quant->scale = {std::numeric_limits<float>::quiet_NaN()}; },
+       "not valid"},
       {"scale_subnormal", [](auto& m) { m.graph().tensor(m.xq).quant->scale = {1e-40f}; }, "not valid"},
       {"zero_point", [](auto& m) { m.graph().tensor(m.xq).quant->zero_point = {300}; }, "not valid"},
       {"limits", [](auto& m) { m.graph().tensor(m.xq).quant->qmax = 128; }, "not valid"},
       {"quant_type", [](auto& m) { m.graph().tensor(m.xq).dtype = DType::UInt8; }, "another type"},
-      {"granularity", [](auto& m) { m.graph().tensor(m.xq).quant->granularity = schema::Granularity::PerBlock; }, "per-tensor and per-channel"},
-      {"scale_source", [](auto& m) { m.graph().tensor(m.xq).quant->scale_source = schema::ScaleSource::Tensor; }, "literal scales"},
-      {"channel_count", [](auto& m) { m.graph().tensor(m.w).quant = per_channel_weights({1, 1}, 0); }, "2 scales for an axis of 3"},
-      {"channel_axis", [](auto& m) { m.graph().tensor(m.w).quant->axis = 4; }, "axis is not one"},
-      {"weight_axis", [](auto& m) { m.graph().tensor(m.w).quant = per_channel_weights({1, 1}, 1); }, "needs 3 along axis 0"},
-      {"weight_zero_point",
+      {"granularity", [](auto& m) { m.graph().tensor(m.xq).quant->granularity = schema::Granularity::PerBlock; },
+       "per-tensor and per-channel"},
+      {"scale_source", [](auto& m) { m.graph().tensor(m.xq).quant->scale_source = schema::ScaleSource::Tensor; },
+       "literal scales"},
+      {"channel_count",
        [](auto& m) {
-         m.graph().tensor(m.w).quant = per_tensor_params(DType::Int8, 1, 2);
-       }, "zero point 0"},
+         m.graph().tensor(m.w).quant = per_channel_weights({1, 1}, 0);
+       },
+       "2 scales for an axis of 3"},
+      {"channel_axis", [](auto& m) { m.graph().tensor(m.w).quant->axis = 4; }, "axis is not one"},
+      {"weight_axis",
+       [](auto& m) {
+         m.graph().tensor(m.w).quant = per_channel_weights({1, 1}, 1);
+       },
+       "needs 3 along axis 0"},
+      {"weight_zero_point", [](auto& m) { m.graph().tensor(m.w).quant = per_tensor_params(DType::Int8, 1, 2); },
+       "zero point 0"},
       {"weight_limits",
        [](auto& m) {
          const int8_t v[6] = {-128, 0, 0, 0, 0, 0};
          m.graph().tensor(m.w).data = *Bytes::copy_of(v, 6);
          m.graph().tensor(m.w).quant->qmin = -128;
-       }, "-127...127"},
+       },
+       "-127...127"},
       {"value_outside_limits",
        [](auto& m) {
          const int8_t v[6] = {-128, 0, 0, 0, 0, 0};
          m.graph().tensor(m.w).data = *Bytes::copy_of(v, 6);
-       }, "outside the tensor's own limits"},
+       },
+       "outside the tensor's own limits"},
       // 255 · 254 + bias > 2^31 − 1 with bias 2^31 − 1.
       {"bound",
        [](auto& m) {
          const int32_t v[3] = {2147483647, 0, 0};
          m.graph().tensor(m.bias).data = *Bytes::copy_of(v, 12);
-       }, "channel 0 can exceed the 32-bit accumulator"},
-      {"bias_zero_point", [](auto& m) { m.graph().tensor(m.bias).quant->zero_point = {0, 1, 0}; }, "zero point 0"},
+       },
+       "channel 0 can exceed the 32-bit accumulator"},
+      {"bias_zero_point",
+       [](auto& m) {
+         m.graph().tensor(m.bias).quant->zero_point = {0, 1, 0};
+       },
+       "zero point 0"},
       {"scale_product", [](auto& m) { m.graph().tensor(m.xq).quant->scale = {2e-38f}; }, "not a normal number"},
-      {"multiplier", [](auto& m) { m.graph().tensor(m.yq).quant->scale = {1.2e-38f}; m.graph().tensor(m.xq).quant->scale = {1e10f}; }, "not a normal number"},
-      {"quantize_without_params", [](auto& m) { m.graph().tensor(m.yq).quant.reset(); }, "has no quantization parameters"},
+      {"multiplier",
+       [](auto& m) {
+         m.graph().tensor(m.yq).quant->scale = {1.2e-38f};
+         m.graph().tensor(m.xq).quant->scale = {1e10f};
+       },
+       "not a normal number"},
+      {"quantize_without_params", [](auto& m) { m.graph().tensor(m.yq).quant.reset(); },
+       "has no quantization parameters"},
       {"dequantize_float", [](auto& m) { m.graph().nodes[1].inputs = {m.x}; }, "has no quantization parameters"},
       {"float_op_reads_int8", [](auto& m) { m.node(Op::Conv).inputs[0] = m.xq; }, "only DequantizeLinear may"},
       {"float_op_writes_int8",
@@ -145,8 +180,10 @@ const std::vector<Damage>& damages() {
          Tensor& t = m.graph().tensor(m.node(Op::Relu).outputs[0]);
          t.quant = per_tensor_params(DType::Int8, 1, 0);
          t.dtype = DType::Int8;
-       }, "only"},
-      {"integer_mode", [](auto& m) { m.model.arithmetic = schema::ArithmeticMode::IntegerRequantize; }, "integer requantization"},
+       },
+       "only"},
+      {"integer_mode", [](auto& m) { m.model.arithmetic = schema::ArithmeticMode::IntegerRequantize; },
+       "integer requantization"},
       {"stray_graph", [](auto& m) { m.model.graphs.push_back(m.model.graphs[0]); }, "belongs to no If"},
       {"no_graph", [](auto& m) { m.model.graphs.clear(); }, "no graph"},
   };
@@ -195,7 +232,8 @@ TEST(VerifyIf, AcceptsAndRefuses) {
   EXPECT_THAT(message([](IfModel& m) { m.choose().subgraphs = {1, 0}; }), HasSubstr("another use"));
   EXPECT_THAT(message([](IfModel& m) { m.choose().inputs.pop_back(); }), HasSubstr("not as many inputs"));
   EXPECT_THAT(message([](IfModel& m) { m.model.graphs[2].outputs.push_back(0); }), HasSubstr("not as many outputs"));
-  EXPECT_THAT(message([](IfModel& m) { m.model.graphs[2].tensor(0).dtype = DType::Int64; }), HasSubstr("another type than it is captured"));
+  EXPECT_THAT(message([](IfModel& m) { m.model.graphs[2].tensor(0).dtype = DType::Int64; }),
+              HasSubstr("another type than it is captured"));
   EXPECT_THAT(message([](IfModel& m) { m.model.graphs[2].nodes[0].inputs = {5}; }), HasSubstr("input id 5"));
 }
 

@@ -37,7 +37,8 @@ TEST(Window, DefaultsAndPadsIgnoredUnderAutoPad) {
 }
 
 TEST(Window, TransposedPadsFromOutputShape) {
-  // ONNX: total = stride*(in-1) + output_padding + extent - output_shape = 2*2 + 0 + 3 - 6 = 1; not SAME_UPPER: begin gets it.
+  // ONNX: total = stride*(in-1) + output_padding + extent - output_shape = 2*2 + 0 + 3 - 6 = 1; not SAME_UPPER: begin
+  // gets it.
   schema::ConvAttrsT a;
   a.strides = {2};
   a.output_shape = {6};

@@ -26,7 +26,10 @@ QuantizedConv random_quantized(Random& r, const ConvCase& c) {
   QuantizedConv q;
   q.x = r.int8(c.x_count(), -128), q.w = r.int8(c.w_count(), -127);
   if (r.chance(70)) q.bias = r.int32(c.oc, r.chance(20) ? 2000000000 : 20000);
-  q.qx = per_tensor_params(DType::Int8, r.scale(), r.chance(30) ? 0 : r.chance(30) ? -128 : int32_t(r.between(-128, 127)));
+  q.qx = per_tensor_params(DType::Int8, r.scale(),
+                           r.chance(30)   ? 0
+                           : r.chance(30) ? -128
+                                          : int32_t(r.between(-128, 127)));
   std::vector<float> scales;
   const int64_t scale_count = r.chance(80) ? c.oc : 1;
   for (int64_t i = 0; i < scale_count; ++i) scales.push_back(r.scale() * 0.01f);
@@ -131,8 +134,8 @@ TEST(ConvS8, ExtremeOperandsAreExact) {
   }
 }
 
-// 210·−81 + 198·−80 + 234·127 = −3132: the first pair alone leaves int16 where activations are unsigned bytes. uint8 values
-// with zero point 0 are int8 ones with zero point −128.
+// 210·−81 + 198·−80 + 234·127 = −3132: the first pair alone leaves int16 where activations are unsigned bytes. uint8
+// values with zero point 0 are int8 ones with zero point −128.
 TEST(ConvS8, PairSumsBeyondInt16) {
   ConvCase c;
   c.ic = 3;
@@ -204,7 +207,8 @@ void run_float_cases(int count, uint32_t seed, bool transposed) {
     const ConvCase c = random_conv(r, transposed);
     FloatConv f{r.floats(c.x_count()), r.floats(c.w_count()), {}, {}, !r.chance(20), !r.chance(20)};
     if (r.chance(70)) f.bias = r.floats(c.oc);
-    if (r.chance(40)) f.clamp = r.chance(50) ? ValueRange{0.0f, std::numeric_limits<float>::infinity()} : ValueRange{0.1f, 0.6f};
+    if (r.chance(40))
+      f.clamp = r.chance(50) ? ValueRange{0.0f, std::numeric_limits<float>::infinity()} : ValueRange{0.1f, 0.6f};
     const std::vector<float> want = naive_float(c, f);
     for (Isa isa : runnable_isas()) {
       for (int threads : {1, 3}) {
@@ -227,7 +231,8 @@ TEST(ConvF32, SpecificationExample) {
   c.h = c.w = 5, c.kh = c.kw = 3, c.top = c.left = c.bottom = c.right = 1;
   FloatConv f{{}, std::vector<float>(9, 1.0f), {}, {}};
   for (int i = 0; i < 25; ++i) f.x.push_back(float(i));
-  const std::vector<float> want = {12, 21, 27, 33, 24, 33, 54, 63, 72, 51, 63, 99, 108, 117, 81, 93, 144, 153, 162, 111, 72, 111, 117, 123, 84};
+  const std::vector<float> want = {12,  21, 27, 33,  24,  33,  54,  63, 72,  51,  63,  99, 108,
+                                   117, 81, 93, 144, 153, 162, 111, 72, 111, 117, 123, 84};
   for (Isa isa : runnable_isas()) EXPECT_EQ(float_layer(c, f).run<float>(isa, 1), want);
 }
 

@@ -9,10 +9,12 @@ struct ConvCase {
   int64_t top = 0, left = 0, bottom = 0, right = 0, groups = 1, extra_h = 0, extra_w = 0;  // extra: output_padding
   bool transposed = false, one_d = false;
   int64_t oh() const {
-    return transposed ? (h - 1) * sh - top - bottom + (kh - 1) * dh + 1 + extra_h : (h + top + bottom - (kh - 1) * dh - 1) / sh + 1;
+    return transposed ? (h - 1) * sh - top - bottom + (kh - 1) * dh + 1 + extra_h
+                      : (h + top + bottom - (kh - 1) * dh - 1) / sh + 1;
   }
   int64_t ow() const {
-    return transposed ? (w - 1) * sw - left - right + (kw - 1) * dw + 1 + extra_w : (w + left + right - (kw - 1) * dw - 1) / sw + 1;
+    return transposed ? (w - 1) * sw - left - right + (kw - 1) * dw + 1 + extra_w
+                      : (w + left + right - (kw - 1) * dw - 1) / sw + 1;
   }
   bool fits() const {
     if (transposed) return oh() >= 1 && ow() >= 1;
@@ -34,14 +36,18 @@ struct ConvCase {
   }
   void set_attrs(Node& node) const {
     auto& a = mutable_attrs<schema::ConvAttrsT>(node);
-    const auto ints = [&](int64_t p, int64_t q) { return one_d ? std::vector<int>{int(p)} : std::vector<int>{int(p), int(q)}; };
+    const auto ints = [&](int64_t p, int64_t q) {
+      return one_d ? std::vector<int>{int(p)} : std::vector<int>{int(p), int(q)};
+    };
     a.kernel_shape = ints(kh, kw), a.strides = ints(sh, sw), a.dilations = ints(dh, dw), a.groups = int(groups);
-    a.pads = one_d ? std::vector<int>{int(top), int(bottom)} : std::vector<int>{int(top), int(left), int(bottom), int(right)};
+    a.pads = one_d ? std::vector<int>{int(top), int(bottom)}
+                   : std::vector<int>{int(top), int(left), int(bottom), int(right)};
     if (transposed) a.output_padding = ints(extra_h, extra_w);
   }
   std::string text() const {
     std::string s = transposed ? "transposed " : "";
-    for (int64_t v : {n, ic, oc, h, w, kh, kw, sh, sw, dh, dw, top, left, bottom, right, groups, extra_h, extra_w}) s += std::to_string(v) + " ";
+    for (int64_t v : {n, ic, oc, h, w, kh, kw, sh, sw, dh, dw, top, left, bottom, right, groups, extra_h, extra_w})
+      s += std::to_string(v) + " ";
     return s;
   }
 };
@@ -101,7 +107,8 @@ inline ConvCase random_conv(Random& r, bool transposed) {
     c.kh = r.between(1, r.chance(70) ? 3 : 7), c.kw = r.between(1, r.chance(70) ? 3 : 7);
     c.sh = r.between(1, r.chance(80) ? 2 : 5), c.sw = r.between(1, r.chance(80) ? 2 : 5);
     if (r.chance(25)) c.dh = r.between(1, 3), c.dw = r.between(1, 3);
-    if (r.chance(60)) c.top = r.between(0, 3), c.left = r.between(0, 3), c.bottom = r.between(0, 3), c.right = r.between(0, 3);
+    if (r.chance(60))
+      c.top = r.between(0, 3), c.left = r.between(0, 3), c.bottom = r.between(0, 3), c.right = r.between(0, 3);
     if (transposed && r.chance(40)) c.extra_h = r.between(0, c.sh - 1), c.extra_w = r.between(0, c.sw - 1);
     if (c.one_d) c.w = c.kw = c.sw = c.dw = 1, c.left = c.right = c.extra_w = 0;
     if (c.fits()) return c;

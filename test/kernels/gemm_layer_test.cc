@@ -1,4 +1,5 @@
-// Gemm and MatMul layers against naive loops: all transpositions, batches with broadcasting, constant and run-time operands.
+// Gemm and MatMul layers against naive loops: all transpositions, batches with broadcasting, constant and run-time
+// operands.
 #include "layer_harness.h"
 
 namespace lq::test {
@@ -6,7 +7,7 @@ namespace {
 
 struct MatCase {
   int64_t m = 1, n = 1, k = 1;
-  Shape a_batch, b_batch, y_batch;  // MatMul; numpy broadcasting
+  Shape a_batch, b_batch, y_batch;        // MatMul; numpy broadcasting
   bool trans_a = false, trans_b = false;  // Gemm
 
   static Shape join(const Shape& batch, int64_t rows, int64_t cols) {
@@ -60,7 +61,9 @@ MatCase random_matmul(Random& r) {
   if (!c.y_batch.empty() && r.chance(30)) {  // one operand with fewer dimensions
     (r.chance(50) ? c.a_batch : c.b_batch).clear();
     for (size_t d = 0; d < c.y_batch.size(); ++d) {
-      c.y_batch[d] = c.a_batch.empty() && c.b_batch.empty() ? 1 : std::max(c.a_batch.empty() ? 1 : c.a_batch[d], c.b_batch.empty() ? 1 : c.b_batch[d]);
+      c.y_batch[d] = c.a_batch.empty() && c.b_batch.empty()
+                         ? 1
+                         : std::max(c.a_batch.empty() ? 1 : c.a_batch[d], c.b_batch.empty() ? 1 : c.b_batch[d]);
     }
   }
   return c;
@@ -182,7 +185,8 @@ void run_int8_case(Random& r, Op op) {
   for (int64_t i = 0; i < c.n; ++i) scales.push_back(r.scale());
   const QuantParams qb = two_activations ? per_tensor_params(DType::Int8, scales[0], int32_t(r.between(-128, 127)))
                                          : per_channel_weights(scales, c.trans_b ? 0 : 1);
-  QuantParams qy = per_tensor_params(DType::Int8, qa.scale[0] * scales[0] * std::sqrt(float(c.k)) * 80, int32_t(r.between(-128, 127)));
+  QuantParams qy = per_tensor_params(DType::Int8, qa.scale[0] * scales[0] * std::sqrt(float(c.k)) * 80,
+                                     int32_t(r.between(-128, 127)));
   if (r.chance(30)) qy.qmin = qy.zero_point[0];
   const bool float_output = r.chance(30);
   const std::vector<int32_t> bias = op == Op::Gemm && r.chance(70) ? r.int32(c.n, 30000) : std::vector<int32_t>();
@@ -191,9 +195,11 @@ void run_int8_case(Random& r, Op op) {
   c.for_each_output([&](int64_t batch, int64_t row, int64_t col) {
     uint32_t acc = bias.empty() ? 0u : uint32_t(bias[size_t(col)]);
     const int32_t zb = zero_point_at(qb, 0);
-    for (int64_t k = 0; k < c.k; ++k) acc += uint32_t((a[c.a_at(batch, row, k)] - qa.zero_point[0]) * (b[c.b_at(batch, k, col)] - zb));
+    for (int64_t k = 0; k < c.k; ++k)
+      acc += uint32_t((a[c.a_at(batch, row, k)] - qa.zero_point[0]) * (b[c.b_at(batch, k, col)] - zb));
     const float s_b = scale_at(qb, size_t(col));
-    want.push_back(int8_t(requantize(int32_t(acc), requantize_multiplier(qa.scale[0], s_b, qy.scale[0]), qy.zero_point[0], qy.qmin, qy.qmax)));
+    want.push_back(int8_t(requantize(int32_t(acc), requantize_multiplier(qa.scale[0], s_b, qy.scale[0]),
+                                     qy.zero_point[0], qy.qmin, qy.qmax)));
     want_float.push_back(float(int32_t(acc)) * float(double(qa.scale[0]) * double(s_b)));
   });
   on_all(c.text(), [&](Isa isa, int threads) {

@@ -30,10 +30,20 @@ class SimplePacks : public PackCache {
   std::map<std::string, Buffer> packs_;
 };
 
-template <typename T> constexpr DType dtype_of();
-template <> constexpr DType dtype_of<int8_t>() { return DType::Int8; }
-template <> constexpr DType dtype_of<int32_t>() { return DType::Int32; }
-template <> constexpr DType dtype_of<float>() { return DType::Float32; }
+template <typename T>
+constexpr DType dtype_of();
+template <>
+constexpr DType dtype_of<int8_t>() {
+  return DType::Int8;
+}
+template <>
+constexpr DType dtype_of<int32_t>() {
+  return DType::Int32;
+}
+template <>
+constexpr DType dtype_of<float>() {
+  return DType::Float32;
+}
 
 /// NCHW -> NCHWc8; lanes without a channel get `garbage`.
 template <typename T>
@@ -44,7 +54,8 @@ std::vector<T> to_blocked(const std::vector<T>& x, const Shape& shape, T garbage
   std::vector<T> out(size_t(n * blocks * spatial * 8), garbage);
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j < c; ++j) {
-      for (int64_t s = 0; s < spatial; ++s) out[size_t(((i * blocks + j / 8) * spatial + s) * 8 + j % 8)] = x[size_t((i * c + j) * spatial + s)];
+      for (int64_t s = 0; s < spatial; ++s)
+        out[size_t(((i * blocks + j / 8) * spatial + s) * 8 + j % 8)] = x[size_t((i * c + j) * spatial + s)];
     }
   }
   return out;
@@ -86,7 +97,8 @@ class Layer {
 
   template <typename T>
   TensorId constant(const Shape& shape, const std::vector<T>& values) {
-    const TensorId id = model_.main().add_constant("t" + std::to_string(model_.main().tensors.size()), dtype_of<T>(), shape, values.data());
+    const TensorId id = model_.main().add_constant("t" + std::to_string(model_.main().tensors.size()), dtype_of<T>(),
+                                                   shape, values.data());
     node_.inputs.push_back(id);
     return id;
   }
@@ -94,7 +106,8 @@ class Layer {
   TensorId input(const Shape& shape, const std::vector<T>& values, bool blocked, T garbage = T()) {
     const TensorId id = add(dtype_of<T>(), shape, blocked);
     const std::vector<T> stored = blocked ? to_blocked(values, shape, garbage) : values;
-    bytes_[id].assign(reinterpret_cast<const uint8_t*>(stored.data()), reinterpret_cast<const uint8_t*>(stored.data() + stored.size()));
+    bytes_[id].assign(reinterpret_cast<const uint8_t*>(stored.data()),
+                      reinterpret_cast<const uint8_t*>(stored.data() + stored.size()));
     node_.inputs.push_back(id);
     return id;
   }
@@ -192,7 +205,8 @@ class Random {
 
 template <typename T>
 ::testing::AssertionResult same_bits(const std::vector<T>& got, const std::vector<T>& want) {
-  if (got.size() != want.size()) return ::testing::AssertionFailure() << got.size() << " values, expected " << want.size();
+  if (got.size() != want.size())
+    return ::testing::AssertionFailure() << got.size() << " values, expected " << want.size();
   for (size_t i = 0; i < got.size(); ++i) {
     if (std::memcmp(&got[i], &want[i], sizeof(T)) != 0) {
       return ::testing::AssertionFailure() << "value " << i << " is " << +got[i] << ", expected " << +want[i];

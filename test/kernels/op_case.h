@@ -8,9 +8,18 @@
 
 namespace lq::test {
 
-template <> constexpr DType dtype_of<uint8_t>() { return DType::UInt8; }
-template <> constexpr DType dtype_of<int16_t>() { return DType::Int16; }
-template <> constexpr DType dtype_of<int64_t>() { return DType::Int64; }
+template <>
+constexpr DType dtype_of<uint8_t>() {
+  return DType::UInt8;
+}
+template <>
+constexpr DType dtype_of<int16_t>() {
+  return DType::Int16;
+}
+template <>
+constexpr DType dtype_of<int64_t>() {
+  return DType::Int64;
+}
 
 inline int64_t count_of(const Shape& shape) {
   int64_t n = 1;
@@ -122,7 +131,8 @@ class OpCase {
         ASSERT_EQ(actual.size(), expected.size()) << what;
         for (size_t i = 0; i < actual.size(); ++i) {
           ASSERT_EQ(0, std::memcmp(&actual[i], &expected[i], sizeof(T)))
-              << what << " element " << i << ": " << +actual[i] << ", expected " << +expected[i] << " (" << step_.kernel << ", " << threads << " threads)";
+              << what << " element " << i << ": " << +actual[i] << ", expected " << +expected[i] << " (" << step_.kernel
+              << ", " << threads << " threads)";
         }
       }
     }

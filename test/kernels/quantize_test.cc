@@ -16,17 +16,20 @@ QuantParams per_channel(DType dtype, int axis, std::vector<float> scales, std::v
 // ONNX's own vectors (onnx/backend/test/case/node/quantizelinear.py, dequantizelinear.py).
 TEST(Quantize, OnnxVectors) {
   OpCase q(Op::QuantizeLinear);
-  q.input<float>({6}, {0, 2, 3, 1000, -254, -1000}, false).output(DType::UInt8, {6}, false, per_tensor_params(DType::UInt8, 2, 128));
+  q.input<float>({6}, {0, 2, 3, 1000, -254, -1000}, false)
+      .output(DType::UInt8, {6}, false, per_tensor_params(DType::UInt8, 2, 128));
   q.expect<uint8_t>({128, 129, 130, 255, 1, 0});
 
   const Shape shape = {1, 3, 3, 2};
   OpCase axis(Op::QuantizeLinear);
-  axis.input<float>(shape, {-162, 10, -100, 232, -20, -50, -76, 0, 0, 252, 32, -44, 245, -485, -960, -270, -375, -470}, false);
+  axis.input<float>(shape, {-162, 10, -100, 232, -20, -50, -76, 0, 0, 252, 32, -44, 245, -485, -960, -270, -375, -470},
+                    false);
   axis.output(DType::UInt8, shape, false, per_channel(DType::UInt8, 1, {2, 4, 5}, {84, 24, 196}));
   axis.expect<uint8_t>({3, 89, 34, 200, 74, 59, 5, 24, 24, 87, 32, 13, 245, 99, 4, 142, 121, 102});
 
   OpCase d(Op::DequantizeLinear);
-  d.input<uint8_t>({4}, {0, 3, 128, 255}, false, per_tensor_params(DType::UInt8, 2, 128)).output(DType::Float32, {4}, false);
+  d.input<uint8_t>({4}, {0, 3, 128, 255}, false, per_tensor_params(DType::UInt8, 2, 128))
+      .output(DType::Float32, {4}, false);
   d.expect<float>({-256, -250, 0, 254});
 }
 
@@ -72,10 +75,12 @@ TEST(Quantize, SpecialValuesAndSixteenBits) {
   q8.input<float>({5}, {NAN, inf, -inf, 0.5f, 1.5f}, false).output(DType::Int8, {5}, false, s8(1, 3, -100, 90));
   q8.expect<int8_t>({-100, 90, -100, 3, 5});  // NaN -> qmin; ties to even before the zero point is added
   OpCase q16(Op::QuantizeLinear);
-  q16.input<float>({5}, {NAN, 40000, -40000, 2.5f, -3.5f}, false).output(DType::Int16, {5}, false, per_tensor_params(DType::Int16, 1, 0));
+  q16.input<float>({5}, {NAN, 40000, -40000, 2.5f, -3.5f}, false)
+      .output(DType::Int16, {5}, false, per_tensor_params(DType::Int16, 1, 0));
   q16.expect<int16_t>({-32768, 32767, -32768, 2, -4});
   OpCase u8(Op::QuantizeLinear);
-  u8.input<float>({1, 3, 2}, {-1, 0, 1, 2, 3, 400}, false).output(DType::UInt8, {1, 3, 2}, true, per_tensor_params(DType::UInt8, 2, 128));
+  u8.input<float>({1, 3, 2}, {-1, 0, 1, 2, 3, 400}, false)
+      .output(DType::UInt8, {1, 3, 2}, true, per_tensor_params(DType::UInt8, 2, 128));
   u8.expect<uint8_t>({128, 128, 128, 129, 130, 255});  // -0.5, 0.5 and 1.5 are ties
 }
 
@@ -104,7 +109,8 @@ TEST(Quantize, Requantize) {
     }
   }
   OpCase u8(Op::Requantize);  // the public uint8 form of an int8 tensor: +128
-  u8.input<int8_t>({4}, {-128, -1, 0, 127}, false, s8(0.5f, -3)).output(DType::UInt8, {4}, false, per_tensor_params(DType::UInt8, 0.5f, 125));
+  u8.input<int8_t>({4}, {-128, -1, 0, 127}, false, s8(0.5f, -3))
+      .output(DType::UInt8, {4}, false, per_tensor_params(DType::UInt8, 0.5f, 125));
   u8.expect<uint8_t>({0, 127, 128, 255});
 }
 
@@ -114,8 +120,14 @@ TEST(Quantize, LayoutConversions) {
     const std::vector<int8_t> bytes = random_s8(count_of(shape), 7);
     const std::vector<float> floats = random_f32(count_of(shape), 8);
     const std::vector<int16_t> words(floats.begin(), floats.end());
-    OpCase(Op::LayoutToBlocked).input(shape, bytes, false, s8(1, -7)).output(DType::Int8, shape, true, s8(1, -7)).expect(bytes);
-    OpCase(Op::LayoutToLinear).input(shape, bytes, true, s8(1, -7)).output(DType::Int8, shape, false, s8(1, -7)).expect(bytes);
+    OpCase(Op::LayoutToBlocked)
+        .input(shape, bytes, false, s8(1, -7))
+        .output(DType::Int8, shape, true, s8(1, -7))
+        .expect(bytes);
+    OpCase(Op::LayoutToLinear)
+        .input(shape, bytes, true, s8(1, -7))
+        .output(DType::Int8, shape, false, s8(1, -7))
+        .expect(bytes);
     OpCase(Op::LayoutToBlocked).input(shape, floats, false).output(DType::Float32, shape, true).expect(floats);
     OpCase(Op::LayoutToLinear).input(shape, floats, true).output(DType::Float32, shape, false).expect(floats);
     OpCase(Op::LayoutToBlocked).input(shape, words, false).output(DType::Int16, shape, true).expect(words);
@@ -128,10 +140,12 @@ TEST(Quantize, RefusesWhatItCannotDo) {
   missing.input<float>({2}, {1, 2}, false).output(DType::Int8, {2}, false);
   EXPECT_FALSE(missing.run(Isa::kScalar, 1).ok());
   OpCase axis(Op::DequantizeLinear);
-  axis.input<int8_t>({1, 2, 1}, {1, 2}, true, per_channel(DType::Int8, 0, {1}, {0})).output(DType::Float32, {1, 2, 1}, false);
+  axis.input<int8_t>({1, 2, 1}, {1, 2}, true, per_channel(DType::Int8, 0, {1}, {0}))
+      .output(DType::Float32, {1, 2, 1}, false);
   EXPECT_EQ(axis.run(Isa::kScalar, 1).code(), StatusCode::kUnsupported);
   OpCase count(Op::DequantizeLinear);
-  count.input<int8_t>({1, 2, 1}, {1, 2}, false, per_channel(DType::Int8, 1, {1, 1, 1}, {0, 0, 0})).output(DType::Float32, {1, 2, 1}, false);
+  count.input<int8_t>({1, 2, 1}, {1, 2}, false, per_channel(DType::Int8, 1, {1, 1, 1}, {0, 0, 0}))
+      .output(DType::Float32, {1, 2, 1}, false);
   EXPECT_FALSE(count.run(Isa::kScalar, 1).ok());
 }
 

@@ -1,7 +1,6 @@
 // What the importer refuses, and how it says so.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <cstdio>
@@ -37,7 +36,8 @@ ModelMaker relu_model() {
 }
 
 TEST(ImportErrors, FilesThatAreNoModel) {
-  EXPECT_THAT(import_onnx("/nonexistent/m.onnx", {}).status().message(), AllOf(HasSubstr("/nonexistent/m.onnx"), HasSubstr("No such file")));
+  EXPECT_THAT(import_onnx("/nonexistent/m.onnx", {}).status().message(),
+              AllOf(HasSubstr("/nonexistent/m.onnx"), HasSubstr("No such file")));
   EXPECT_THAT(error_of(std::string()), HasSubstr("bad.onnx: the file is empty"));
   EXPECT_THAT(error_of("\x89PNG\r\n\x1a\n...."), HasSubstr("is not an ONNX model but a PNG image"));
   EXPECT_THAT(error_of("hello world, no model here"), HasSubstr("is not a"));
@@ -145,13 +145,15 @@ TEST(ImportErrors, InitializerSizesAreChecked) {
     return error_of(m);
   };
   EXPECT_EQ(with_weight([](auto&) {}), "imported");
-  EXPECT_THAT(with_weight([](auto& t) { t.set_dims(0, 3); }), HasSubstr("tensor 'w': holds 8 bytes, its dims [3] of float32 need 12"));
+  EXPECT_THAT(with_weight([](auto& t) { t.set_dims(0, 3); }),
+              HasSubstr("tensor 'w': holds 8 bytes, its dims [3] of float32 need 12"));
   EXPECT_THAT(with_weight([](auto& t) { t.set_dims(0, -2); }), HasSubstr("illegal dimension -2"));
   EXPECT_THAT(with_weight([](auto& t) { t.set_dims(0, INT64_MAX); }), HasSubstr("illegal dimension"));
   EXPECT_THAT(with_weight([](auto& t) {
                 t.set_dims(0, 1 << 30);
                 for (int i = 0; i < 3; ++i) t.add_dims(1 << 30);
-              }), HasSubstr("is too large"));
+              }),
+              HasSubstr("is too large"));
   EXPECT_THAT(with_weight([](auto& t) { t.set_raw_data("abc"); }), HasSubstr("holds 3 bytes"));
   EXPECT_THAT(with_weight([](auto& t) { t.mutable_segment()->set_begin(0); }), HasSubstr("stored in segments"));
   EXPECT_THAT(with_weight([](auto& t) { t.set_data_type(onnx::TensorProto::COMPLEX64); }), HasSubstr("complex64"));
@@ -171,15 +173,18 @@ TEST(ImportErrors, LocalFunctions) {
 }
 
 TEST(ExternalData, OffsetsPathsAndSharing) {
-  const std::filesystem::path dir = std::filesystem::temp_directory_path() / ("lq_external_" + std::to_string(getpid()));
+  const std::filesystem::path dir =
+      std::filesystem::temp_directory_path() / ("lq_external_" + std::to_string(getpid()));
   std::filesystem::create_directories(dir / "sub");
   const float values[4] = {9, 1, 2, 9};
   std::ofstream(dir / "sub" / "w.bin", std::ios::binary).write(reinterpret_cast<const char*>(values), sizeof(values));
-  auto import_with = [&](const std::string& location, const std::string& offset, const std::string& length, std::string base) {
+  auto import_with = [&](const std::string& location, const std::string& offset, const std::string& length,
+                         std::string base) {
     ModelMaker m = relu_model();
     auto& t = m.initializer("w", {2}, onnx::TensorProto::FLOAT);
     t.set_data_location(onnx::TensorProto::EXTERNAL);
-    for (const auto& [k, v] : {std::pair<std::string, std::string>{"location", location}, {"offset", offset}, {"length", length}}) {
+    for (const auto& [k, v] :
+         {std::pair<std::string, std::string>{"location", location}, {"offset", offset}, {"length", length}}) {
       if (v.empty()) continue;
       auto* e = t.add_external_data();
       e->set_key(k);
@@ -190,7 +195,8 @@ TEST(ExternalData, OffsetsPathsAndSharing) {
     const auto model = m.import({}, base);
     if (!model.ok()) return model.status().message();
     for (const Tensor& tensor : model->main().tensors) {
-      if (tensor.name == "w") return std::to_string(tensor.data.as<float>()[0]) + " " + std::to_string(tensor.data.as<float>()[1]);
+      if (tensor.name == "w")
+        return std::to_string(tensor.data.as<float>()[0]) + " " + std::to_string(tensor.data.as<float>()[1]);
     }
     return std::string("no w");
   };

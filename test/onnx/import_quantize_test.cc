@@ -55,7 +55,8 @@ TEST(ImportQuantize, Uint8BecomesInt8) {
   for (const Node& n : g.nodes) conv = n.op == Op::Conv ? &n : conv;
   ASSERT_NE(conv, nullptr);
   const auto producers = producers_of(g);
-  // (130 − 130, 2 − 130) = (0, −128): no int8 weight of zero point 0 within ±127, but all even: half at twice the scale.
+  // (130 − 130, 2 − 130) = (0, −128): no int8 weight of zero point 0 within ±127, but all even: half at twice the
+  // scale.
   const Tensor& w = g.tensor(g.nodes[size_t(producers[size_t(conv->inputs[1])])].inputs[0]);
   EXPECT_THAT(int8s(w), ElementsAre(0, -64));
   EXPECT_EQ(w.quant->scale[0], 0.5f);
@@ -108,21 +109,52 @@ TEST(ImportQuantize, MovesCarryParameters) {
   m.output("y");
   const auto model = m.import();
   ASSERT_TRUE(model.ok()) << model.status().message();
-  EXPECT_THAT(ops_of(model->main()), ElementsAre(Op::QuantizeLinear, Op::Reshape, Op::DequantizeLinear));
-  EXPECT_EQ(model->main().tensor(model->main().nodes[1].outputs[0]).quant->zero_point[0], -118);
+  EXPECT_THAT(ops_of(model->main()), ElementsAre(Op::QuantizeLinear, Op::DequantizeLinear, Op::Reshape,
+                                                 Op::QuantizeLinear, Op::DequantizeLinear));
+  EXPECT_EQ(model->main().tensor(model->main().nodes[3].outputs[0]).quant->zero_point[0], -118);
   m.node("Cast", {"q"}, {"c"}, "raw");
   test::set_int(*m.proto.mutable_graph()->mutable_node(3), "to", 1);
   m.output("c");
-  EXPECT_THAT(m.import().status().message(), HasSubstr("Cast 'raw': computes on a quantized uint8 tensor"));
+  EXPECT_THAT(m.import().status().message(), HasSubstr("Cast 'raw': computes on a quantized tensor"));
+}
+
+/// A scale known at run time only is literal arithmetic; per channel it is refused.
+TEST(ImportQuantize, DynamicScale) {
+  for (bool scalar : {true, false}) {
+    ModelMaker m(13);
+    m.input("x", {4});
+    m.input("s", scalar ? std::vector<int64_t>{} : std::vector<int64_t>{4});
+    m.node("QuantizeLinear", {"x", "s"}, {"y"}, "q");
+    m.output("y", kU8);
+    const auto model = m.import();
+    if (scalar) {
+      ASSERT_TRUE(model.ok()) << model.status().message();
+      EXPECT_THAT(ops_of(model->main()), ElementsAre(Op::Div, Op::Round, Op::Clip, Op::Cast));
+    } else {
+      EXPECT_THAT(model.status().message(),
+                  HasSubstr("QuantizeLinear 'q': a scale computed at run time must be one number"));
+    }
+  }
+}
+
+/// One scale an axis-1 slice in ONNX, one an output channel (group · M/g + slice) here.
+TEST(ImportQuantize, GroupedConvTransposeScales) {
+  ModelMaker m(13);
+  m.input("x", {1, 4, 2, 2});
+  m.floats("sw", {3}, {1, 2, 3});
+  m.bytes("w", {4, 3, 1, 1}, kS8, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
+  m.bytes("zw", {3}, kS8, {0, 0, 0});
+  test::set_int(m.node("DequantizeLinear", {"w", "sw", "zw"}, {"wd"}), "axis", 1);
+  test::set_int(m.node("ConvTranspose", {"x", "wd"}, {"y"}), "group", 2);
+  m.output("y");
+  const auto model = m.import();
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const Graph& g = model->main();
+  EXPECT_THAT(g.tensor(g.nodes[0].inputs[0]).quant->scale, ElementsAre(1, 2, 3, 1, 2, 3));
+  EXPECT_EQ(g.tensor(g.outputs[0]).shape, (Shape{1, 6, 2, 2}));
 }
 
 TEST(ImportQuantize, Refusals) {
-  ModelMaker m(13);
-  m.input("x", {4});
-  m.input("s", {});
-  m.node("QuantizeLinear", {"x", "s"}, {"y"}, "q");
-  m.output("y", kU8);
-  EXPECT_THAT(m.import().status().message(), HasSubstr("QuantizeLinear 'q': the scale must be a constant"));
   for (float scale : {0.0f, -1.0f, 1e-40f, INFINITY, NAN}) {
     ModelMaker bad(13);
     bad.input("x", {4});

@@ -78,8 +78,12 @@ inline onnx::AttributeProto& attribute(onnx::NodeProto& n, const char* name, onn
   a.set_type(type);
   return a;
 }
-inline void set_int(onnx::NodeProto& n, const char* name, int64_t v) { attribute(n, name, onnx::AttributeProto::INT).set_i(v); }
-inline void set_float(onnx::NodeProto& n, const char* name, float v) { attribute(n, name, onnx::AttributeProto::FLOAT).set_f(v); }
+inline void set_int(onnx::NodeProto& n, const char* name, int64_t v) {
+  attribute(n, name, onnx::AttributeProto::INT).set_i(v);
+}
+inline void set_float(onnx::NodeProto& n, const char* name, float v) {
+  attribute(n, name, onnx::AttributeProto::FLOAT).set_f(v);
+}
 inline void set_string(onnx::NodeProto& n, const char* name, const std::string& v) {
   attribute(n, name, onnx::AttributeProto::STRING).set_s(v);
 }

@@ -1,5 +1,5 @@
-// Real models in float: every model of ../shared/pack/models imports and runs; where ../shared/pack/ref has ONNX Runtime's
-// outputs, ours are within 1e-4 of the output's largest magnitude.
+// Real models in float: every model of ../shared/pack/models imports and runs; where ../shared/pack/ref has ONNX
+// Runtime's outputs, ours are within 1e-4 of the output's largest magnitude.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,15 +30,19 @@ std::string file_name_of(std::string tensor) {
   return tensor;
 }
 
-/// Largest difference over largest magnitude.
-double relative_error(const float* actual, const float* expected, size_t n) {
-  double difference = 0, magnitude = 0;
+struct Errors {
+  double difference, magnitude;
+};
+
+/// Largest difference and largest expected magnitude.
+Errors compare(const float* actual, const float* expected, size_t n) {
+  Errors e{0, 1e-30};
   for (size_t i = 0; i < n; ++i) {
-    if (std::isnan(actual[i])) return INFINITY;
-    difference = std::max(difference, std::fabs(double(actual[i]) - double(expected[i])));
-    magnitude = std::max(magnitude, std::fabs(double(expected[i])));
+    if (std::isnan(actual[i])) return {INFINITY, 1};
+    e.difference = std::max(e.difference, std::fabs(double(actual[i]) - double(expected[i])));
+    e.magnitude = std::max(e.magnitude, std::fabs(double(expected[i])));
   }
-  return difference / std::max(magnitude, 1e-30);
+  return e;
 }
 
 /// deeplab's reference is the class of each pixel; near ties may fall either way.
@@ -55,26 +59,37 @@ double argmax_agreement(const float* scores, size_t classes, const test::Npy& ex
   return double(same) / double(pixels);
 }
 
-void check_outputs(Session& session, const std::string& stem) {
-  for (size_t i = 0; i < session.output_count(); ++i) {
-    const Tensor& out = session.output(i);
-    const float* actual = static_cast<const float*>(session.output_data(i));
-    const fs::path file = kPack / "ref" / (stem + ".out." + file_name_of(out.name) + ".npy");
-    if (!fs::exists(file)) {
-      const auto classes = test::read_npy((kPack / "ref" / (stem + ".out.argmax.npy")).string());
-      ASSERT_TRUE(classes) << file;
-      EXPECT_GT(argmax_agreement(actual, size_t(out.shape[1]), *classes), 0.9999) << stem;
-      continue;
-    }
-    const auto expected = test::read_npy(file.string());
-    ASSERT_TRUE(expected) << file;
-    ASSERT_EQ(out.shape, expected->shape) << stem << " " << out.name;
-    const double error = relative_error(actual, expected->floats(), expected->data.size() / 4);
-    std::printf("  %-50s %-24s %.2e\n", stem.c_str(), out.name.c_str(), error);
-    EXPECT_LE(error, 1e-4) << stem << " output " << out.name;
-  }
+/// ONNX Runtime's own Sigmoid is off by up to 1.2e-7 (measured against a double on the references' inputs), which is
+/// more than 1e-4 of an output whose largest value is 9e-4 (yunet's obj_32).
+double reference_error(const Graph& g, TensorId output) {
+  const auto producers = producers_of(g);
+  const int n = producers[size_t(output)];
+  return n >= 0 && g.nodes[size_t(n)].op == Op::Sigmoid ? 1.2e-7 : 0.0;
 }
 
+/// Reference rows [row, row + batch) of one output against the session's.
+void check_output(Session& session, size_t i, double allowed, const std::string& stem, int64_t row) {
+  const Tensor& out = session.output(i);
+  const float* actual = static_cast<const float*>(session.output_data(i));
+  const fs::path file = kPack / "ref" / (stem + ".out." + file_name_of(out.name) + ".npy");
+  if (!fs::exists(file)) {
+    const auto classes = test::read_npy((kPack / "ref" / (stem + ".out.argmax.npy")).string());
+    ASSERT_TRUE(classes) << file;
+    const double agreement = argmax_agreement(actual, size_t(out.shape[1]), *classes);
+    std::printf("  %-44s %-20s same class in %.6f of the pixels\n", stem.c_str(), out.name.c_str(), agreement);
+    EXPECT_GT(agreement, 0.9999) << stem;
+    return;
+  }
+  const auto expected = test::read_npy(file.string());
+  ASSERT_TRUE(expected) << file;
+  const size_t count = size_t(element_count(out.shape)), begin = count * size_t(row);
+  ASSERT_LE((begin + count) * 4, expected->data.size()) << stem << " " << out.name;
+  const Errors error = compare(actual, expected->floats() + begin, count);
+  std::printf("  %-44s %-20s %.2e\n", stem.c_str(), out.name.c_str(), error.difference / error.magnitude);
+  EXPECT_LE(error.difference, 1e-4 * error.magnitude + allowed) << stem << " output " << out.name;
+}
+
+/// A model of fixed batch 1 runs once for each row of the reference.
 void run_against_reference(const fs::path& path) {
   const std::string stem = path.stem().string();
   auto model = load(path);
@@ -82,22 +97,33 @@ void run_against_reference(const fs::path& path) {
   SessionOptions options;
   std::map<std::string, test::Npy> inputs;
   const Graph& g = (*model)->ir().main();
+  int64_t runs = 1;
   for (TensorId id : g.inputs) {
-    const std::string& name = g.tensor(id).name;
-    const auto npy = test::read_npy((kPack / "ref" / (stem + ".in." + file_name_of(name) + ".npy")).string());
-    ASSERT_TRUE(npy) << stem << " input " << name;
-    options.input_shapes[name] = npy->shape;
-    inputs[name] = *npy;
+    const Tensor& t = g.tensor(id);
+    const auto npy = test::read_npy((kPack / "ref" / (stem + ".in." + file_name_of(t.name) + ".npy")).string());
+    ASSERT_TRUE(npy) << stem << " input " << t.name;
+    inputs[t.name] = *npy;
+    Shape shape = npy->shape;
+    if (t.ranked && t.shape[0] == 1) {
+      runs = shape[0];
+      shape[0] = 1;
+    }
+    options.input_shapes[t.name] = shape;
   }
   auto session = Session::create(*model, options);
   ASSERT_TRUE(session.ok()) << session.status().message();
-  for (size_t i = 0; i < (*session)->input_count(); ++i) {
-    const std::string& data = inputs[(*session)->input(i).name].data;
-    std::memcpy((*session)->input_data(i), data.data(), data.size());
+  for (int64_t run = 0; run < runs; ++run) {
+    for (size_t i = 0; i < (*session)->input_count(); ++i) {
+      const Tensor& t = (*session)->input(i);
+      const size_t bytes = size_t(element_count(t.shape)) * 4;
+      std::memcpy((*session)->input_data(i), inputs[t.name].data.data() + bytes * size_t(run), bytes);
+    }
+    const Status ran = (*session)->run();
+    ASSERT_TRUE(ran.ok()) << ran.message();
+    for (size_t i = 0; i < (*session)->output_count(); ++i) {
+      check_output(**session, i, reference_error(g, g.outputs[i]), stem, run);
+    }
   }
-  const Status ran = (*session)->run();
-  ASSERT_TRUE(ran.ok()) << ran.message();
-  check_outputs(**session, stem);
 }
 
 bool has_reference(const fs::path& model) {
@@ -172,10 +198,11 @@ TEST(PackFloat, Stories260KLogits) {
   for (float v; stream >> v;) expected.push_back(v);
   ASSERT_EQ(expected.size(), 512u);
   const float* row = static_cast<const float*>((*session)->output_data(0)) + 12 * 512;
-  EXPECT_LE(relative_error(row, expected.data(), 512), 1e-4);
+  const Errors error = compare(row, expected.data(), 512);
+  EXPECT_LE(error.difference, 1e-4 * error.magnitude);
 }
 
-/// silero: 214 of the 343 frames of jfk.wav are speech (its own documentation of the pack). Once with the sample rate as a
+/// silero: 214 of the 343 frames of jfk.wav are speech (as the pack says). Once with the sample rate as a
 /// run-time input (the outer If decides while running), once fixed (the If is folded).
 int speech_frames(Session& session, bool rate_is_input, const std::vector<float>& audio) {
   std::vector<float> state(2 * 128, 0.0f), frame(576, 0.0f);
@@ -186,21 +213,26 @@ int speech_frames(Session& session, bool rate_is_input, const std::vector<float>
     for (size_t i = 0; i < session.input_count(); ++i) {
       const std::string& name = session.input(i).name;
       const int64_t rate = 16000;
-      if (name == "input") std::memcpy(session.input_data(i), frame.data(), frame.size() * 4);
-      else if (name == "state") std::memcpy(session.input_data(i), state.data(), state.size() * 4);
-      else if (rate_is_input) std::memcpy(session.input_data(i), &rate, 8);
+      if (name == "input")
+        std::memcpy(session.input_data(i), frame.data(), frame.size() * 4);
+      else if (name == "state")
+        std::memcpy(session.input_data(i), state.data(), state.size() * 4);
+      else if (rate_is_input)
+        std::memcpy(session.input_data(i), &rate, 8);
     }
     if (!session.run().ok()) return -1;
     for (size_t i = 0; i < session.output_count(); ++i) {
       const float* y = static_cast<const float*>(session.output_data(i));
-      if (session.output(i).name == "output") speech += y[0] > 0.5f;
-      else std::copy(y, y + state.size(), state.begin());
+      if (session.output(i).name == "output")
+        speech += y[0] > 0.5f;
+      else
+        std::copy(y, y + state.size(), state.begin());
     }
   }
   return speech;
 }
 
-TEST(PackFloat, SileroFindsTheSpeech) {
+void expect_speech(bool rate_is_input) {
   if (!fs::exists(kPack / "models")) GTEST_SKIP() << kPack << " is absent: 1 model skipped";
   std::ifstream file(kPack / "audio" / "jfk.wav", std::ios::binary);
   const std::string wav((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -212,18 +244,19 @@ TEST(PackFloat, SileroFindsTheSpeech) {
     std::memcpy(&sample, wav.data() + data + 8 + i * 2, 2);
     audio[i] = float(sample) / 32768.0f;
   }
-  for (bool rate_is_input : {false, true}) {
-    ImportOptions options;
-    if (!rate_is_input) options.fixed_inputs["sr"].text = "16000";
-    auto model = load(kPack / "models" / "silero_vad_v5.onnx", options);
-    ASSERT_TRUE(model.ok()) << model.status().message();
-    SessionOptions session_options;
-    session_options.input_shapes = {{"input", {1, 576}}, {"state", {2, 1, 128}}};
-    auto session = Session::create(*model, session_options);
-    ASSERT_TRUE(session.ok()) << session.status().message();
-    EXPECT_EQ(speech_frames(**session, rate_is_input, audio), 214) << (rate_is_input ? "If at run time" : "If folded");
-  }
+  ImportOptions options;
+  if (!rate_is_input) options.fixed_inputs["sr"].text = "16000";
+  auto model = load(kPack / "models" / "silero_vad_v5.onnx", options);
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  SessionOptions session_options;
+  session_options.input_shapes = {{"input", {1, 576}}, {"state", {2, 1, 128}}};
+  auto session = Session::create(*model, session_options);
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  EXPECT_EQ(speech_frames(**session, rate_is_input, audio), 214);
 }
+
+TEST(PackFloat, SileroWithItsIfFolded) { expect_speech(false); }
+TEST(PackFloat, SileroWithItsIfAtRunTime) { expect_speech(true); }
 
 }  // namespace
 }  // namespace lq

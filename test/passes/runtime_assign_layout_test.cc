@@ -7,16 +7,17 @@
 namespace lq {
 namespace {
 
+using ::testing::ElementsAre;
 using testing::GraphBuilder;
 using testing::ops_of;
-using ::testing::ElementsAre;
 
 const Shape kImage = {1, 2, 4, 4};
 constexpr auto kToBlocked = Op::LayoutToBlocked;
 constexpr auto kToLinear = Op::LayoutToLinear;
 
 TensorId conv(GraphBuilder& g, TensorId x) {
-  return g.node(Op::Conv, {x, g.floats(std::string("w").append(std::to_string(x)), {2, 2, 1, 1}, {1, 2, 3, 4})}, kImage);
+  return g.node(Op::Conv, {x, g.floats(std::string("w").append(std::to_string(x)), {2, 2, 1, 1}, {1, 2, 3, 4})},
+                kImage);
 }
 
 /// Every reader gets the layout its rule wants, graph inputs and outputs are linear.
@@ -59,7 +60,8 @@ TEST(AssignLayout, ConversionsAreShared) {
   g.output(g.node(Op::Softmax, {sum}, kImage));
   g.output(sum);
   ASSERT_TRUE(passes::assign_layout(g.model).ok());
-  EXPECT_THAT(ops_of(g.graph()), ElementsAre(kToBlocked, Op::Conv, Op::Conv, Op::Add, kToLinear, Op::Softmax, Op::Softmax));
+  EXPECT_THAT(ops_of(g.graph()),
+              ElementsAre(kToBlocked, Op::Conv, Op::Conv, Op::Add, kToLinear, Op::Softmax, Op::Softmax));
   check(g.graph());
 }
 
@@ -81,9 +83,12 @@ TEST(AssignLayout, SkipConnectionFromTheInputIsConverted) {
 }
 
 TEST(AssignLayout, ConstantOperandsByShape) {
-  const struct { Shape shape; bool blocked; } cases[] = {
-      {{}, true},           {{1}, true},          {{2, 1, 1}, true},    {{1, 2, 1, 1}, true},
-      {{1, 2, 4, 4}, false}, {{4}, false},         {{4, 1}, false},      {{1, 1, 4, 4}, false},
+  const struct {
+    Shape shape;
+    bool blocked;
+  } cases[] = {
+      {{}, true},   {{1}, true},     {{2, 1, 1}, true},     {{1, 2, 1, 1}, true}, {{1, 2, 4, 4}, false},
+      {{4}, false}, {{4, 1}, false}, {{1, 1, 4, 4}, false},
   };
   for (const auto& c : cases) {
     GraphBuilder g;
@@ -142,6 +147,31 @@ TEST(AssignLayout, ConstantDataInputOfAConvolution) {
   ASSERT_TRUE(passes::assign_layout(g.model).ok());
   EXPECT_THAT(ops_of(g.graph()), ElementsAre(kToBlocked, Op::Conv, kToLinear));
   check(g.graph());
+}
+
+// x -> Q -> int8 Conv -> DQ -> output: both ends convert values and layout at once. A conversion someone else reads
+// stays.
+TEST(AssignLayout, QuantizeAndDequantizeChangeLayoutThemselves) {
+  for (const bool shared : {false, true}) {
+    GraphBuilder g;
+    const TensorId q = g.quantize(g.input("x", kImage), per_tensor_params(DType::Int8, 1, 0));
+    const TensorId y = g.node(Op::Conv, {q, g.floats("w", {2, 2, 1, 1}, {1, 2, 3, 4})}, kImage, DType::Int8);
+    g.graph().tensor(y).quant = per_tensor_params(DType::Int8, 1, 0);
+    g.output(g.dequantize(y));
+    if (shared) g.output(q);
+    ASSERT_TRUE(passes::assign_layout(g.model).ok());
+    const Graph& graph = g.graph();
+    if (shared) {
+      EXPECT_THAT(ops_of(graph), ElementsAre(Op::QuantizeLinear, kToBlocked, Op::Conv, Op::DequantizeLinear));
+    } else {
+      EXPECT_THAT(ops_of(graph), ElementsAre(Op::QuantizeLinear, Op::Conv, Op::DequantizeLinear));
+      EXPECT_EQ(graph.tensor(graph.nodes[0].outputs[0]).blocked_axis, 1);
+    }
+    EXPECT_EQ(graph.tensor(graph.outputs[0]).blocked_axis, -1);
+    EXPECT_EQ(graph.tensor(graph.outputs[0]).dtype, DType::Float32);
+    ModelIr copy = g.model;
+    EXPECT_TRUE(sort_topologically(copy.main()).ok());
+  }
 }
 
 }  // namespace

@@ -9,9 +9,9 @@
 namespace lq {
 namespace {
 
+using ::testing::ElementsAre;
 using testing::GraphBuilder;
 using testing::ops_of;
-using ::testing::ElementsAre;
 
 TEST(FuseActivation, ReluAndClipMoveIntoTheProducer) {
   GraphBuilder g;

@@ -8,10 +8,10 @@
 namespace lq {
 namespace {
 
+using ::testing::ElementsAre;
 using testing::find_node;
 using testing::GraphBuilder;
 using testing::ops_of;
-using ::testing::ElementsAre;
 
 constexpr auto Q = Op::QuantizeLinear;
 constexpr auto DQ = Op::DequantizeLinear;
@@ -79,7 +79,7 @@ TEST(FuseQdq, SecondReaderOrGraphOutputLeavesTheProductFloat) {
     ASSERT_TRUE(passes::fuse_qdq(g.model).ok());
     const Node* conv = find_node(g.graph(), Op::Conv);
     ASSERT_NE(conv, nullptr);
-    EXPECT_EQ(g.graph().tensor(conv->inputs[0]).dtype, DType::Int8);     // still int8 × int8
+    EXPECT_EQ(g.graph().tensor(conv->inputs[0]).dtype, DType::Int8);  // still int8 × int8
     EXPECT_EQ(g.graph().tensor(conv->outputs[0]).dtype, DType::Float32);
     EXPECT_EQ(find_node(g.graph(), DQ), nullptr);
   }
@@ -129,7 +129,8 @@ TEST(FuseQdq, GemmAxisFollowsTransB) {
   for (const bool trans_b : {false, true}) {
     GraphBuilder g;
     const TensorId x = g.through_int8(g.input("x", {1, 2}), 0.5f, 0);
-    const TensorId w = g.weights("w", trans_b ? Shape{3, 2} : Shape{2, 3}, {1, 2, 3, 4, 5, 6}, {1, 1, 1}, trans_b ? 0 : 1);
+    const TensorId w =
+        g.weights("w", trans_b ? Shape{3, 2} : Shape{2, 3}, {1, 2, 3, 4, 5, 6}, {1, 1, 1}, trans_b ? 0 : 1);
     const TensorId y = g.node(Op::Gemm, {x, w, g.bias("b", {1, 2, 3}, {0.5f, 0.5f, 0.5f})}, {1, 3});
     g.attrs<schema::GemmAttrsT>().trans_b = trans_b;
     g.output(g.quantize(y, per_tensor_params(DType::Int8, 1, 0)));
@@ -150,7 +151,8 @@ TEST(FuseQdq, ScaledGemmStaysFloat) {
 TEST(FuseQdq, MatMulOfTwoActivationsNeedsQuantizedOutput) {
   for (const bool quantized_output : {false, true}) {
     GraphBuilder g;
-    const TensorId a = g.through_int8(g.input("a", {2, 3}), 0.5f, 1), b = g.through_int8(g.input("b", {3, 4}), 0.25f, -1);
+    const TensorId a = g.through_int8(g.input("a", {2, 3}), 0.5f, 1),
+                   b = g.through_int8(g.input("b", {3, 4}), 0.25f, -1);
     const TensorId y = g.node(Op::MatMul, {a, b}, {2, 4});
     g.output(quantized_output ? g.quantize(y, per_tensor_params(DType::Int8, 1, 0)) : y);
     ASSERT_TRUE(passes::fuse_qdq(g.model).ok());
@@ -188,7 +190,8 @@ TEST(FuseQdq, TableOperatorsTakeNoActivationAfter) {
   GraphBuilder g;
   const TensorId x = g.through_int8(g.input("x", {4}), 0.5f, 1);
   g.output(g.quantize(g.node(Op::Sigmoid, {x}, {4}), per_tensor_params(DType::Int8, 1 / 256.0f, -128)));
-  g.output(g.quantize(g.node(Op::Relu, {g.node(Op::Tanh, {x}, {4})}, {4}), per_tensor_params(DType::Int8, 1 / 128.0f, 0)));
+  g.output(
+      g.quantize(g.node(Op::Relu, {g.node(Op::Tanh, {x}, {4})}, {4}), per_tensor_params(DType::Int8, 1 / 128.0f, 0)));
   ASSERT_TRUE(passes::fuse_qdq(g.model).ok());
   EXPECT_THAT(ops_of(g.graph()), ElementsAre(Q, DQ, Op::Sigmoid, Op::Tanh, Op::Relu, Q));
   EXPECT_EQ(g.graph().tensor(find_node(g.graph(), Op::Sigmoid)->inputs[0]).dtype, DType::Int8);
@@ -224,7 +227,8 @@ TEST(FuseQdq, NarrowingDoesNotBreakPassThrough) {
 TEST(FuseQdq, ConcatNeedsAllEqualAndSplitAllOutputs) {
   for (const float other_scale : {0.5f, 0.1f}) {
     GraphBuilder g;
-    const TensorId a = g.through_int8(g.input("a", {1, 2}), 0.5f, 0), b = g.through_int8(g.input("b", {1, 2}), other_scale, 0);
+    const TensorId a = g.through_int8(g.input("a", {1, 2}), 0.5f, 0),
+                   b = g.through_int8(g.input("b", {1, 2}), other_scale, 0);
     const TensorId y = g.node(Op::Concat, {a, b, a}, {1, 6});
     g.output(g.quantize(y, per_tensor_params(DType::Int8, 0.5f, 0)));
     ASSERT_TRUE(passes::fuse_qdq(g.model).ok());

@@ -37,7 +37,8 @@ class GraphBuilder {
 
   /// Appends a node with one output of the given type and shape.
   TensorId node(Op op, std::vector<TensorId> inputs, Shape shape, DType dtype = DType::Float32) {
-    const TensorId out = tensor(std::string(op_name(op)).append(std::to_string(graph().tensors.size())), dtype, std::move(shape));
+    const TensorId out =
+        tensor(std::string(op_name(op)).append(std::to_string(graph().tensors.size())), dtype, std::move(shape));
     Node n;
     n.op = op;
     n.name = std::string("n").append(std::to_string(graph().nodes.size()));
@@ -47,7 +48,9 @@ class GraphBuilder {
     return out;
   }
   template <typename AttrsT>
-  AttrsT& attrs() { return mutable_attrs<AttrsT>(graph().nodes.back()); }
+  AttrsT& attrs() {
+    return mutable_attrs<AttrsT>(graph().nodes.back());
+  }
 
   TensorId quantize(TensorId x, QuantParams params) {
     const DType dtype = params.dtype;
@@ -61,7 +64,8 @@ class GraphBuilder {
     return dequantize(quantize(x, per_tensor_params(DType::Int8, scale, zero_point)));
   }
   /// A constant int8 weight with per-channel scales along `axis`, dequantized.
-  TensorId weights(const std::string& name, Shape shape, const std::vector<int8_t>& values, std::vector<float> scales, int axis) {
+  TensorId weights(const std::string& name, Shape shape, const std::vector<int8_t>& values, std::vector<float> scales,
+                   int axis) {
     const TensorId w = graph().add_constant(name, DType::Int8, std::move(shape), values.data());
     graph().tensor(w).quant = per_channel_weights(std::move(scales), axis);
     return dequantize(w);
@@ -71,6 +75,7 @@ class GraphBuilder {
     QuantParams p = per_tensor_params(DType::Int32, scales[0], 0);
     p.granularity = schema::Granularity::PerChannel;
     p.axis = 0;
+    p.zero_point.clear();  // all 0
     p.scale = std::move(scales);
     graph().tensor(b).quant = p;
     return dequantize(b);

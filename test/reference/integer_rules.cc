@@ -1,6 +1,5 @@
-// The integer rules of docs/NUMERICS.md: what a pattern Dequantize… -> operator -> [Relu|Clip] -> Quantize means.
+// The integer rules of docs/NUMERICS.md but those of products: what a pattern Dequantize… -> operator -> [Relu|Clip] -> Quantize means.
 #include <cmath>
-#include <functional>
 
 #include "numerics/elementary.h"
 #include "numerics/quantize.h"
@@ -10,149 +9,7 @@
 namespace lq::reference {
 namespace {
 
-/// Writes f(i) into the target for every element of `shape` and marks the covered nodes as done.
-void finish(Execution& e, const Target& t, const Shape& shape, const std::function<int32_t(int64_t)>& f) {
-  int8_t* y = e.make<int8_t>(t.tensor, DType::Int8, shape);
-  for (int64_t i = 0; i < element_count(shape); ++i) y[i] = int8_t(f(i));
-  e.done[size_t(t.quantize_node)] = true;
-  for (int n : t.between) e.done[size_t(n)] = true;
-}
-
-bool is_int8(const Execution& e, const Operand& o) { return e.tensor(o.id).dtype == DType::Int8; }
-bool is_activation(const Execution& e, const std::optional<Operand>& o) {
-  return o && is_int8(e, *o) && o->params->scale.size() == 1;
-}
-bool has_data_from_the_file(const Execution& e, TensorId id) { return e.producers[size_t(id)] < 0 && e.tensor(id).is_constant(); }
-
-/// A product's accumulators before requantization, wrapping like int32 hardware does.
-struct Product {
-  Shape shape;
-  std::vector<uint32_t> acc;
-  std::function<size_t(int64_t)> channel;  // output element -> output channel
-};
-
-struct ProductOperands {
-  Operand x, w;
-  const int8_t *px, *pw;
-  const int32_t* bias;  // nullptr: none
-};
-
-Status conv_product(Execution& e, const Node& node, const ProductOperands& o, bool transposed, Product& out) {
-  const auto& attrs = attrs_as<schema::ConvAttrsT>(node);
-  const Shape x = e.tensor(o.x.id).shape, w = e.tensor(o.w.id).shape;
-  LQ_ASSIGN_OR_RETURN(const WindowGeometry geometry, transposed ? conv_transpose_geometry(attrs, x, w) : conv_geometry(attrs, x, w));
-  const Window2d g = as_2d(geometry);
-  const Nchw xs = as_nchw(x);
-  const int64_t m = transposed ? w[1] * attrs.groups : w[0], mg = m / attrs.groups, cg = x[1] / attrs.groups;
-  out.shape = {x[0], m};
-  out.shape.insert(out.shape.end(), geometry.output.begin(), geometry.output.end());
-  const int64_t area = g.oh * g.ow;
-  out.channel = [area, m](int64_t i) { return size_t(i / area % m); };
-  for (int64_t n = 0; n < xs.n; ++n)
-    for (int64_t oc = 0; oc < m; ++oc)
-      for (int64_t oh = 0; oh < g.oh; ++oh)
-        for (int64_t ow = 0; ow < g.ow; ++ow) {
-          uint32_t acc = o.bias ? uint32_t(o.bias[oc]) : 0;
-          for (int64_t kh = 0; kh < g.kh; ++kh)
-            for (int64_t kw = 0; kw < g.kw; ++kw) {
-              int64_t ih = oh * g.sh - g.ph + kh * g.dh, iw = ow * g.sw - g.pw + kw * g.dw;
-              if (transposed) {
-                ih = oh + g.ph - kh * g.dh, iw = ow + g.pw - kw * g.dw;
-                if (ih < 0 || iw < 0 || ih % g.sh != 0 || iw % g.sw != 0) continue;
-                ih /= g.sh, iw /= g.sw;
-              }
-              if (ih < 0 || ih >= xs.h || iw < 0 || iw >= xs.w) continue;
-              for (int64_t c = 0; c < cg; ++c) {
-                const int64_t ic = oc / mg * cg + c;
-                const int64_t at = transposed ? ((ic * mg + oc % mg) * g.kh + kh) * g.kw + kw : ((oc * cg + c) * g.kh + kh) * g.kw + kw;
-                acc += uint32_t((int32_t(o.px[xs.at(n, ic, ih, iw)]) - o.x.zero_point) * int32_t(o.pw[at]));
-              }
-            }
-          out.acc.push_back(acc);
-        }
-  return {};
-}
-
-Status matrix_product(Execution& e, const Node& node, const ProductOperands& o, int32_t w_zero_point, Product& out) {
-  const Shape a = e.tensor(o.x.id).shape, b = e.tensor(o.w.id).shape;
-  const bool trans_b = node.op == Op::Gemm && attrs_as<schema::GemmAttrsT>(node).trans_b;
-  if (a.size() < 2 || b.size() < 2) return unsupported("integer product of a vector");
-  const int64_t m = a[a.size() - 2], k = a.back(), n = trans_b ? b[b.size() - 2] : b.back();
-  const Shape batch_a(a.begin(), a.end() - 2), batch_b(b.begin(), b.end() - 2);
-  LQ_ASSIGN_OR_RETURN(const Shape batch, broadcast(batch_a, batch_b));
-  out.shape = batch;
-  out.shape.push_back(m);
-  out.shape.push_back(n);
-  out.channel = [n](int64_t i) { return size_t(i % n); };
-  // Flat batch index -> index into an operand whose batch shape is broadcast.
-  auto operand_batch = [&batch](int64_t flat, const Shape& shape) {
-    int64_t index = 0, stride = 1;
-    for (size_t i = 0; i < batch.size(); ++i) {
-      const size_t axis = batch.size() - 1 - i;
-      const int64_t at = flat % batch[axis];
-      flat /= batch[axis];
-      if (i < shape.size()) {
-        const int64_t dim = shape[shape.size() - 1 - i];
-        if (dim != 1) index += at * stride;
-        stride *= dim;
-      }
-    }
-    return index;
-  };
-  for (int64_t f = 0; f < element_count(batch); ++f) {
-    const int8_t* pa = o.px + operand_batch(f, batch_a) * m * k;
-    const int8_t* pb = o.pw + operand_batch(f, batch_b) * k * n;
-    for (int64_t i = 0; i < m; ++i)
-      for (int64_t j = 0; j < n; ++j) {
-        uint32_t acc = o.bias ? uint32_t(o.bias[j]) : 0;
-        for (int64_t l = 0; l < k; ++l) {
-          const int32_t w = trans_b ? pb[j * k + l] : pb[l * n + j];
-          acc += uint32_t((int32_t(pa[i * k + l]) - o.x.zero_point) * (w - w_zero_point));
-        }
-        out.acc.push_back(acc);
-      }
-  }
-  return {};
-}
-
-Result<bool> product(Execution& e, const Node& node) {
-  const auto x = e.operand(node, 0), w = e.operand(node, 1);
-  if (!is_activation(e, x) || !w || !is_int8(e, *w)) return false;
-  if (node.op == Op::Gemm) {
-    const auto& t = attrs_as<schema::GemmAttrsT>(node);
-    if (t.alpha != 1 || t.beta != 1 || t.trans_a) return false;
-  }
-  const bool constant = has_data_from_the_file(e, w->id);
-  const auto target = e.target(node);
-  if (!constant && (node.op != Op::MatMul || !is_activation(e, w) || !target)) return false;
-  if (constant && w->zero_point != 0) return false;
-  ProductOperands o{*x, *w, e.data<int8_t>(x->id), e.data<int8_t>(w->id), nullptr};
-  if (node.input(2) != kNoTensor) {
-    const auto bias = e.operand(node, 2);
-    if (!bias || e.tensor(bias->id).dtype != DType::Int32 || !has_data_from_the_file(e, bias->id)) return false;
-    o.bias = e.data<int32_t>(bias->id);
-  }
-  Product p;
-  if (node.op == Op::Conv || node.op == Op::ConvTranspose) {
-    LQ_RETURN_IF_ERROR(conv_product(e, node, o, node.op == Op::ConvTranspose, p));
-  } else {
-    LQ_RETURN_IF_ERROR(matrix_product(e, node, o, w->zero_point, p));
-  }
-  const float s_x = x->scale;
-  const QuantParams w_params = *w->params;
-  if (!target) {
-    float* y = e.make<float>(node.outputs[0], DType::Float32, p.shape);
-    for (size_t i = 0; i < p.acc.size(); ++i) {
-      y[i] = float(int32_t(p.acc[i])) * float(double(s_x) * double(scale_at(w_params, p.channel(int64_t(i)))));
-    }
-    return true;
-  }
-  finish(e, *target, p.shape, [&](int64_t i) {
-    const float m = requantize_multiplier(s_x, scale_at(w_params, p.channel(i)), target->scale);
-    return requantize(int32_t(p.acc[size_t(i)]), m, target->zero_point, target->qmin, target->qmax);
-  });
-  return true;
-}
+bool is_activation(const std::optional<Operand>& o) { return o && o->per_tensor; }
 
 /// Flat index into an operand of shape `s` for flat output index i of shape `out`, numpy broadcasting.
 int64_t broadcast_index(int64_t i, const Shape& out, const Shape& s) {
@@ -172,7 +29,7 @@ int64_t broadcast_index(int64_t i, const Shape& out, const Shape& s) {
 Result<bool> binary(Execution& e, const Node& node) {
   const auto a = e.operand(node, 0), b = e.operand(node, 1);
   const auto t = e.target(node);
-  if (!is_activation(e, a) || !is_activation(e, b) || !t) return false;
+  if (!is_activation(a) || !is_activation(b) || !t) return false;
   const Shape sa = e.tensor(a->id).shape, sb = e.tensor(b->id).shape;
   LQ_ASSIGN_OR_RETURN(const Shape out, broadcast(sa, sb));
   const int8_t *pa = e.data<int8_t>(a->id), *pb = e.data<int8_t>(b->id);
@@ -194,13 +51,9 @@ std::optional<double> unary(const Node& node, double x, const Execution& e) {
   switch (node.op) {
     case Op::Relu: return x > 0 ? x : 0;
     case Op::Clip: {
-      double low = -HUGE_VAL, high = HUGE_VAL;
-      for (size_t i : {1, 2}) {
-        if (node.input(i) == kNoTensor) continue;
-        if (!has_data_from_the_file(e, node.inputs[i])) return std::nullopt;
-        (i == 1 ? low : high) = double(*e.data<float>(node.inputs[i]));
-      }
-      return std::min(std::max(x, low), high);
+      const auto bounds = e.clamp_bounds(node);
+      if (!bounds) return std::nullopt;
+      return std::min(std::max(x, double(bounds->min)), double(bounds->max));
     }
     case Op::LeakyRelu: return el::leaky_relu(x, double(a.alpha));
     case Op::Elu: return el::elu(x, double(a.alpha));
@@ -231,7 +84,7 @@ std::optional<double> unary(const Node& node, double x, const Execution& e) {
 
 Result<bool> table(Execution& e, const Node& node) {
   const auto x = e.operand(node, 0);
-  if (!is_activation(e, x)) return false;
+  if (!is_activation(x)) return false;
   const auto t = e.target(node);
   if (!t || !t->between.empty()) return false;
   int8_t values[256];
@@ -248,7 +101,7 @@ Result<bool> table(Execution& e, const Node& node) {
 Result<bool> prelu(Execution& e, const Node& node) {
   const auto x = e.operand(node, 0);
   const auto t = e.target(node);
-  if (!is_activation(e, x) || !t || !has_data_from_the_file(e, node.inputs[1])) return false;
+  if (!is_activation(x) || !t || !e.constant[size_t(node.inputs[1])]) return false;
   const Shape shape = e.tensor(x->id).shape, slope_shape = e.tensor(node.inputs[1]).shape;
   const float* slope = e.data<float>(node.inputs[1]);
   const int8_t* px = e.data<int8_t>(x->id);
@@ -263,7 +116,7 @@ Result<bool> prelu(Execution& e, const Node& node) {
 Result<bool> average_pool(Execution& e, const Node& node) {
   const auto x = e.operand(node, 0);
   const auto t = e.target(node);
-  if (!is_activation(e, x) || !t) return false;
+  if (!is_activation(x) || !t) return false;
   const auto& attrs = attrs_as<schema::PoolAttrsT>(node);
   const Shape shape = e.tensor(x->id).shape;
   if (shape.size() > 4) return false;
@@ -299,7 +152,7 @@ Result<bool> average_pool(Execution& e, const Node& node) {
 Result<bool> reduce_mean(Execution& e, const Node& node) {
   const auto x = e.operand(node, 0);
   const auto t = e.target(node);
-  if (!is_activation(e, x) || !t) return false;
+  if (!is_activation(x) || !t) return false;
   const auto& attrs = attrs_as<schema::ReduceAttrsT>(node);
   const Shape shape = e.tensor(x->id).shape;
   const int64_t rank = int64_t(shape.size());
@@ -329,14 +182,39 @@ Result<bool> resize(Execution& e, const Node& node) {
   const auto x = e.operand(node, 0);
   const auto t = e.target(node);
   const auto& attrs = attrs_as<schema::ResizeAttrsT>(node);
-  if (!is_activation(e, x) || !t || attrs.mode == schema::ResizeMode::Nearest) return false;
+  if (!is_activation(x) || !t || attrs.mode == schema::ResizeMode::Nearest) return false;
   InferContext context(e.graph, node);
   context.outputs.resize(1);
   LQ_RETURN_IF_ERROR(find_op(Op::Resize)->infer(context));
   const Shape out = context.outputs[0].shape;
-  LQ_ASSIGN_OR_RETURN(const std::vector<int32_t> sums, resize_sums(e.graph, node, e.tensor(x->id), out, x->zero_point));
-  const float m = float(double(x->scale) / (double(t->scale) * resize_unit(e.tensor(x->id).shape, out)));
-  finish(e, *t, out, [&](int64_t i) { return requantize(sums[size_t(i)], m, t->zero_point, t->qmin, t->qmax); });
+  LQ_ASSIGN_OR_RETURN(const ResizeSums r, resize_sums(e.graph, node, e.tensor(x->id), out, x->zero_point));
+  const float m = float(double(x->scale) / (double(t->scale) * r.unit));
+  const int32_t extrapolated = quantize(attrs.extrapolation_value, t->scale, t->zero_point, t->qmin, t->qmax);
+  finish(e, *t, out, [&](int64_t i) {
+    const auto& sum = r.sums[size_t(i)];
+    return sum ? round_to_quantized(float(*sum) * m, t->zero_point, t->qmin, t->qmax) : extrapolated;
+  });
+  return true;
+}
+
+/// DequantizeLinear -> QuantizeLinear: a change of scale, also between int8 and uint8.
+Result<bool> requantize_node(Execution& e, const Node& node) {
+  const auto x = e.operand(node, 0);
+  const TensorId out = node.outputs[0];
+  const QuantParams y = *e.tensor(out).quant;
+  const auto eight_bits = [](const QuantParams& p) {
+    return (p.dtype == DType::Int8 || p.dtype == DType::UInt8) && p.granularity == schema::Granularity::PerTensor;
+  };
+  if (!x || !eight_bits(x->params) || !eight_bits(y)) return false;
+  const bool same = x->params.dtype == y.dtype && x->params.scale == y.scale && x->zero_point == zero_point_at(y, 0) &&
+                    x->params.qmin == y.qmin && x->params.qmax == y.qmax;
+  const float m = rescale_multiplier(x->scale, y.scale[0]);
+  const Tensor q = e.tensor(x->id);
+  uint8_t* result = e.make<uint8_t>(out, y.dtype, q.shape);
+  for (int64_t i = 0; i < element_count(q.shape); ++i) {
+    const int32_t v = q.dtype == DType::Int8 ? int32_t(q.data.as<int8_t>()[i]) : int32_t(q.data.as<uint8_t>()[i]);
+    result[i] = uint8_t(same ? v : requantize(v - x->zero_point, m, zero_point_at(y, 0), y.qmin, y.qmax));
+  }
   return true;
 }
 
@@ -345,12 +223,13 @@ Result<bool> resize(Execution& e, const Node& node) {
 Result<bool> apply_integer_rule(Execution& e, const Node& node) {
   if (node.outputs.empty() || node.outputs[0] == kNoTensor) return false;
   switch (node.op) {
-    case Op::Conv: case Op::ConvTranspose: case Op::Gemm: case Op::MatMul: return product(e, node);
+    case Op::Conv: case Op::ConvTranspose: case Op::Gemm: case Op::MatMul: return apply_product_rule(e, node);
     case Op::Add: case Op::Sub: case Op::Mul: return binary(e, node);
     case Op::PRelu: return prelu(e, node);
     case Op::AveragePool: case Op::GlobalAveragePool: return average_pool(e, node);
     case Op::ReduceMean: return reduce_mean(e, node);
     case Op::Resize: return resize(e, node);
+    case Op::QuantizeLinear: return requantize_node(e, node);
     default: return table(e, node);
   }
 }

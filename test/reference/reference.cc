@@ -4,6 +4,7 @@
 
 #include "numerics/quantize.h"
 #include "reference/values.h"
+#include "runtime/prepare_graph.h"
 #include "runtime/session.h"
 
 namespace lq::reference {
@@ -61,7 +62,7 @@ Status run_graph(Execution& e);
 
 Status if_node(Execution& e, const Node& node) {
   const bool condition = *e.data<uint8_t>(node.inputs[0]) != 0;
-  Execution branch(e.model, e.model.graphs[size_t(node.subgraphs[condition ? 0 : 1])]);
+  Execution branch(e.model, size_t(node.subgraphs[condition ? 0 : 1]));
   for (size_t i = 0; i < branch.graph.inputs.size(); ++i) {
     const Tensor& from = e.tensor(node.inputs[i + 1]);
     Tensor& to = branch.graph.tensor(branch.graph.inputs[i]);
@@ -100,20 +101,16 @@ Status evaluate_node(Execution& e, const Node& node) {
 }
 
 Status run_node(Execution& e, const Node& node) {
-  if (node.op == Op::QuantizeLinear) return quantize_node(e, node);
   if (node.op == Op::DequantizeLinear) return dequantize_node(e, node);
   if (node.op == Op::If) return if_node(e, node);
   LQ_ASSIGN_OR_RETURN(bool applied, apply_integer_rule(e, node));
   if (applied) return {};
   LQ_ASSIGN_OR_RETURN(applied, apply_float_rule(e, node));
   if (applied) return {};
-  return evaluate_node(e, node);
+  return node.op == Op::QuantizeLinear ? quantize_node(e, node) : evaluate_node(e, node);
 }
 
 Status run_graph(Execution& e) {
-  e.producers = producers_of(e.graph);
-  e.consumers = consumers_of(e.graph);
-  e.done.assign(e.graph.nodes.size(), false);
   const std::vector<Node> nodes = e.graph.nodes;
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (e.done[i]) continue;
@@ -125,6 +122,13 @@ Status run_graph(Execution& e) {
 
 }  // namespace
 
+Execution::Execution(const ModelIr& model, size_t index) : model(model), graph(model.graphs[index]) {
+  producers = producers_of(graph);
+  consumers = consumers_of(graph);
+  for (const Tensor& t : graph.tensors) constant.push_back(t.is_constant());
+  done.assign(graph.nodes.size(), false);
+}
+
 std::optional<Operand> Execution::operand(const Node& node, size_t i) const {
   const TensorId id = node.input(i);
   if (id == kNoTensor || producers[size_t(id)] < 0) return std::nullopt;
@@ -132,12 +136,32 @@ std::optional<Operand> Execution::operand(const Node& node, size_t i) const {
   if (dq.op != Op::DequantizeLinear) return std::nullopt;
   const Tensor& q = tensor(dq.inputs[0]);
   if (!q.quant) return std::nullopt;
-  return Operand{dq.inputs[0], &*q.quant, zero_point_at(*q.quant, 0), scale_at(*q.quant, 0)};
+  const bool per_tensor = q.dtype == DType::Int8 && q.quant->granularity == schema::Granularity::PerTensor;
+  return Operand{dq.inputs[0], *q.quant, per_tensor, scale_at(*q.quant, 0), zero_point_at(*q.quant, 0)};
+}
+
+std::optional<float> Execution::constant_scalar(TensorId id) const {
+  if (!constant[size_t(id)]) return std::nullopt;
+  const auto values = constant_floats(graph, id);
+  return values && values->size() == 1 ? std::optional<float>((*values)[0]) : std::nullopt;
+}
+
+std::optional<ValueRange> Execution::clamp_bounds(const Node& node) const {
+  if (node.op == Op::Relu) return ValueRange{0, HUGE_VALF};
+  if (node.op != Op::Clip) return std::nullopt;
+  ValueRange bounds{-HUGE_VALF, HUGE_VALF};
+  for (size_t i : {1, 2}) {
+    if (node.input(i) == kNoTensor) continue;
+    const auto v = constant_scalar(node.inputs[i]);
+    if (!v) return std::nullopt;
+    (i == 1 ? bounds.min : bounds.max) = *v;
+  }
+  return bounds.min <= bounds.max ? std::optional<ValueRange>(bounds) : std::nullopt;
 }
 
 std::optional<Target> Execution::target(const Node& node) const {
   Target t{};
-  std::vector<std::pair<float, float>> clamps;
+  std::optional<ValueRange> bounds;
   TensorId id = node.outputs[0];
   for (int step = 0; step < 2; ++step) {
     if (is_graph_output(graph, id) || consumers[size_t(id)].size() != 1) return std::nullopt;
@@ -145,30 +169,19 @@ std::optional<Target> Execution::target(const Node& node) const {
     const Node& next = graph.nodes[size_t(reader)];
     if (next.op == Op::QuantizeLinear) {
       const QuantParams& p = *tensor(next.outputs[0]).quant;
-      if (p.dtype != DType::Int8 || p.scale.size() != 1) return std::nullopt;
+      if (p.dtype != DType::Int8 || p.granularity != schema::Granularity::PerTensor) return std::nullopt;
       t.quantize_node = reader;
       t.tensor = next.outputs[0];
       t.scale = p.scale[0], t.zero_point = zero_point_at(p, 0), t.qmin = p.qmin, t.qmax = p.qmax;
-      for (auto [low, high] : clamps) {
-        t.qmin = std::max(t.qmin, quantize(low, t.scale, t.zero_point, p.qmin, p.qmax));
-        t.qmax = std::min(t.qmax, quantize(high, t.scale, t.zero_point, p.qmin, p.qmax));
+      if (bounds) {
+        t.qmin = std::max(t.qmin, quantize(bounds->min, t.scale, t.zero_point, p.qmin, p.qmax));
+        t.qmax = std::min(t.qmax, quantize(bounds->max, t.scale, t.zero_point, p.qmin, p.qmax));
       }
       return t;
     }
-    float low = -HUGE_VALF, high = HUGE_VALF;
-    if (next.op == Op::Relu) {
-      low = 0;
-    } else if (next.op == Op::Clip) {
-      for (size_t i : {1, 2}) {
-        if (next.input(i) == kNoTensor) continue;
-        const auto v = producers[size_t(next.inputs[i])] < 0 ? constant_floats(graph, next.inputs[i]) : std::nullopt;
-        if (!v || v->size() != 1) return std::nullopt;
-        (i == 1 ? low : high) = (*v)[0];
-      }
-    } else {
-      return std::nullopt;
-    }
-    clamps.emplace_back(low, high);
+    if (step == 1 || next.inputs[0] != id) return std::nullopt;
+    bounds = clamp_bounds(next);
+    if (!bounds) return std::nullopt;
     t.between.push_back(reader);
     id = next.outputs[0];
   }
@@ -176,11 +189,24 @@ std::optional<Target> Execution::target(const Node& node) const {
 }
 
 Result<std::vector<Value>> interpret(const ModelIr& model, const std::vector<Value>& inputs) {
-  Execution e(model, model.main());
-  if (inputs.size() != e.graph.inputs.size()) return invalid_argument("reference: wrong number of inputs");
+  // "Constant" and "reader" in docs/NUMERICS.md are meant after folding: Shape of a static tensor is no reader any more, and
+  // an If with a known condition is its branch.
+  ModelIr folded = model;
+  const Evaluator evaluator = runtime_evaluator();
+  if (inputs.size() != model.main().inputs.size()) return invalid_argument("reference: wrong number of inputs");
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Tensor& t = folded.main().tensor(folded.main().inputs[i]);
+    t.shape = inputs[i].shape, t.ranked = true;
+  }
+  do {
+    LQ_RETURN_IF_ERROR(infer_shapes(folded, &evaluator));
+  } while (sink_constants(folded));
+  for (Graph& graph : folded.graphs) remove_dead(graph);
+
+  Execution e(folded, 0);
   for (size_t i = 0; i < inputs.size(); ++i) {
     Tensor& t = e.graph.tensor(e.graph.inputs[i]);
-    t.data = inputs[i].data, t.shape = inputs[i].shape, t.dtype = inputs[i].dtype, t.ranked = true;
+    t.data = inputs[i].data, t.dtype = inputs[i].dtype;
   }
   LQ_RETURN_IF_ERROR(run_graph(e));
   std::vector<Value> outputs;

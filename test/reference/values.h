@@ -1,6 +1,7 @@
 // How the reference holds a graph in execution: a copy of the graph whose tensors get their data as nodes are computed.
 #pragma once
 #include <cstring>
+#include <functional>
 #include <optional>
 
 #include "graph/graph.h"
@@ -43,20 +44,23 @@ struct Target {
 
 /// A quantized operand behind a DequantizeLinear.
 struct Operand {
-  TensorId id;                  // the quantized tensor
-  const QuantParams* params;
-  int32_t zero_point;           // of the first channel (per-tensor operands)
-  float scale;
+  TensorId id;            // the quantized tensor
+  QuantParams params;
+  bool per_tensor;        // int8 with one scale and zero point: what integer rules take as an activation
+  float scale;            // of the first channel
+  int32_t zero_point;
 };
 
 class Execution {
  public:
-  Execution(const ModelIr& model, Graph graph) : model(model), graph(std::move(graph)) {}
+  /// `model`: shapes resolved, constants folded; its graph `index` is copied.
+  Execution(const ModelIr& model, size_t index);
   const ModelIr& model;
   Graph graph;
   std::vector<int> producers;
   std::vector<std::vector<int>> consumers;
-  std::vector<bool> done;
+  std::vector<bool> constant;  // by tensor: its value does not depend on the inputs
+  std::vector<bool> done;      // by node
 
   const Tensor& tensor(TensorId id) const { return graph.tensor(id); }
   template <typename T> const T* data(TensorId id) const { return graph.tensor(id).data.as<T>(); }
@@ -77,11 +81,22 @@ class Execution {
   }
   /// The quantized operand behind input i of a node, if a DequantizeLinear stands there.
   std::optional<Operand> operand(const Node& node, size_t i) const;
+  /// The value of a constant float scalar.
+  std::optional<float> constant_scalar(TensorId id) const;
+  /// Bounds of a Relu, or of a Clip with constant, ordered bounds.
+  std::optional<ValueRange> clamp_bounds(const Node& node) const;
+  /// The output condition of docs/NUMERICS.md.
   std::optional<Target> target(const Node& node) const;
 };
 
 // The rules. Each returns true if it applied (and marked what it covered as done), false to compute literally.
+/// Products: Conv, ConvTranspose, Gemm, MatMul.
+Result<bool> apply_product_rule(Execution& e, const Node& node);
+/// Every other integer rule.
 Result<bool> apply_integer_rule(Execution& e, const Node& node);
+/// Writes f(i) into the target for every element of `shape` and marks the covered nodes as done.
+void finish(Execution& e, const Target& target, const Shape& shape, const std::function<int32_t(int64_t)>& f);
+
 /// Naive float operators in the canonical order; false: not one of them.
 Result<bool> apply_float_rule(Execution& e, const Node& node);
 

@@ -3,18 +3,20 @@
 #include <gtest/gtest.h>
 
 #include "runtime/graphs.h"
+#include "runtime/pack_cache.h"
+#include "runtime/plan.h"
 
 namespace lq {
 namespace {
 
+using ::testing::ElementsAre;
 using testing::get_output;
 using testing::GraphBuilder;
+using ::testing::HasSubstr;
 using testing::make_graph;
 using testing::make_model;
 using testing::make_session;
 using testing::set_input;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 TensorId add_if(GraphBuilder& g, std::vector<TensorId> inputs, Shape shape) {
   const TensorId y = g.node(Op::If, std::move(inputs), std::move(shape));
@@ -104,6 +106,32 @@ TEST(If, BranchesThatComputeNothing) {
   ASSERT_TRUE(s->run().ok());
   EXPECT_THAT(get_output<float>(*s, 0), ElementsAre(-1, -2));
   EXPECT_THAT(get_output<float>(*s, 1), ElementsAre(-1, -2));
+}
+
+// A branch that does not fit the shapes is an error when it is reached, and only then.
+TEST(If, UnusableBranchFailsOnlyWhenChosen) {
+  ModelIr ir = if_model();
+  Graph& unusable = ir.graphs[2];
+  unusable.nodes.clear();
+  unusable.unusable = "LSTM 'rnn': input 0 has rank 5";
+  SharedPackCache packs(default_allocator());
+  auto plan = Plan::build(ir, 0, PlanOptions{Isa::kScalar, 1, &packs});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  auto arena = Buffer::allocate((*plan)->arena_bytes(), "arena");
+  auto pool = ThreadPool::create(1);
+  ASSERT_TRUE(arena.ok() && pool.ok());
+  uint8_t cond = 1;
+  float x[4] = {1, -1, 2, 0}, y[4] = {};
+  void* inputs[] = {&cond, x};
+  void* outputs[] = {y};
+  (*plan)->bind(arena->data(), inputs, outputs);
+  ASSERT_TRUE((*plan)->run(**pool, nullptr).ok());
+  EXPECT_THAT(y, ElementsAre(-5, -7, -3, -5));
+  cond = 0;
+  const Status status = (*plan)->run(**pool, nullptr);
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("else branch"));
+  EXPECT_THAT(status.message(), HasSubstr("rank 5"));
 }
 
 }  // namespace

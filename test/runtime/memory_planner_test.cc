@@ -32,7 +32,8 @@ void check(const std::vector<MemoryRequest>& requests, const MemoryLayout& layou
     for (size_t j = 0; j < i; ++j) {
       const MemoryRequest& b = requests[j];
       const bool together = a.first <= b.last && b.first <= a.last;
-      const bool apart = layout.offsets[i] + a.bytes <= layout.offsets[j] || layout.offsets[j] + b.bytes <= layout.offsets[i];
+      const bool apart =
+          layout.offsets[i] + a.bytes <= layout.offsets[j] || layout.offsets[j] + b.bytes <= layout.offsets[i];
       EXPECT_TRUE(!together || apart) << i << " and " << j;
     }
   }
@@ -56,7 +57,8 @@ TEST(MemoryPlanner, ChainUsesTwoBlocks) {
 
 TEST(MemoryPlanner, SmallestHoleWins) {
   // The long-lived blocks leave holes of 256 and 128 bytes in step 2; the last request fits both.
-  const std::vector<MemoryRequest> requests = {{512, 0, 2}, {256, 0, 1}, {448, 0, 2}, {128, 0, 1}, {384, 0, 2}, {100, 2, 2}};
+  const std::vector<MemoryRequest> requests = {{512, 0, 2}, {256, 0, 1}, {448, 0, 2},
+                                               {128, 0, 1}, {384, 0, 2}, {100, 2, 2}};
   const auto layout = plan_memory(requests);
   ASSERT_TRUE(layout.ok());
   check(requests, *layout);
@@ -82,7 +84,8 @@ TEST(MemoryPlanner, RandomLifetimesNeverOverlap) {
 
 TEST(MemoryPlanner, SizesThatOverflowAreRefused) {
   EXPECT_EQ(plan_memory({{SIZE_MAX - 10, 0, 1}}).status().code(), StatusCode::kOutOfMemory);
-  EXPECT_EQ(plan_memory({{SIZE_MAX / 2 - 64, 0, 1}, {SIZE_MAX / 2 - 64, 0, 1}, {128, 0, 1}}).status().code(), StatusCode::kOutOfMemory);
+  EXPECT_EQ(plan_memory({{SIZE_MAX / 2 - 64, 0, 1}, {SIZE_MAX / 2 - 64, 0, 1}, {128, 0, 1}}).status().code(),
+            StatusCode::kOutOfMemory);
 }
 
 }  // namespace

@@ -46,9 +46,10 @@ TEST(PackCache, ConcurrentCallersGetFilledMemory) {
 
 TEST(PackCache, FailedAllocationIsAStatusAndForgotten) {
   bool fail = true;
-  const Allocator allocator = {
-      [](void* c, size_t size, size_t alignment) { return *static_cast<bool*>(c) ? nullptr : std::aligned_alloc(alignment, size); },
-      [](void*, void* p, size_t) { std::free(p); }, &fail};
+  const Allocator allocator = {[](void* c, size_t size, size_t alignment) {
+                                 return *static_cast<bool*>(c) ? nullptr : std::aligned_alloc(alignment, size);
+                               },
+                               [](void*, void* p, size_t) { std::free(p); }, &fail};
   SharedPackCache cache(allocator);
   EXPECT_EQ(cache.get("k", 64, [](void*) {}).status().code(), StatusCode::kOutOfMemory);
   fail = false;

@@ -7,13 +7,13 @@
 namespace lq {
 namespace {
 
+using ::testing::ElementsAre;
 using testing::get_output;
 using testing::GraphBuilder;
+using ::testing::HasSubstr;
 using testing::make_model;
 using testing::make_session;
 using testing::set_input;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 TEST(Session, ElementwiseChain) {
   GraphBuilder g;
@@ -30,7 +30,8 @@ TEST(Session, ElementwiseChain) {
 TEST(Session, ConvInBlockedLayout) {
   GraphBuilder g;
   const TensorId x = g.input("x", {1, 2, 1, 2});
-  const TensorId y = g.node(Op::Conv, {x, g.floats("w", {2, 2, 1, 1}, {1, 2, 3, 4}), g.floats("b", {2}, {10, 20})}, {1, 2, 1, 2});
+  const TensorId y =
+      g.node(Op::Conv, {x, g.floats("w", {2, 2, 1, 1}, {1, 2, 3, 4}), g.floats("b", {2}, {10, 20})}, {1, 2, 1, 2});
   g.output(y);
   auto s = make_session(make_model(g.model));
   set_input<float>(*s, 0, {1, 2, 10, 20});
@@ -61,13 +62,13 @@ TEST(Session, ReshapesShareStorageAndOutputsStayApart) {
   const TensorId b = g.node(Op::Reshape, {a, g.ints("shape", {3, 2})}, {3, 2});
   const TensorId c = g.node(Op::Flatten, {b}, {1, 6});
   g.output(g.node(Op::Abs, {c}, {1, 6}));
-  g.output(c);                                       // a view as graph output: Neg writes into its buffer
-  g.output(g.node(Op::Flatten, {x}, {1, 6}));        // a view of an input needs a copy
-  g.output(x);                                       // so does an input itself
+  g.output(c);                                 // a view as graph output: Neg writes into its buffer
+  g.output(g.node(Op::Flatten, {x}, {1, 6}));  // a view of an input needs a copy
+  g.output(x);                                 // so does an input itself
   auto s = make_session(make_model(g.model));
   set_input<float>(*s, 0, {1, -2, 3, -4, 5, -6});
   ASSERT_TRUE(s->run().ok());
-  set_input<float>(*s, 0, {0, 0, 0, 0, 0, 0});       // outputs must not see this
+  set_input<float>(*s, 0, {0, 0, 0, 0, 0, 0});  // outputs must not see this
   EXPECT_THAT(get_output<float>(*s, 0), ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_THAT(get_output<float>(*s, 1), ElementsAre(-1, 2, -3, 4, -5, 6));
   EXPECT_THAT(get_output<float>(*s, 2), ElementsAre(1, -2, 3, -4, 5, -6));
@@ -122,7 +123,7 @@ TEST(Session, FreeDimensionsAreResolvedAndResized) {
   const Status bad = s->resize({{"x", {2, 3, 1, 1}}});  // channels are fixed
   EXPECT_EQ(bad.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(bad.message(), HasSubstr("dimension 1 must be 2"));
-  ASSERT_TRUE(s->run().ok());                           // the old plan still stands
+  ASSERT_TRUE(s->run().ok());  // the old plan still stands
   EXPECT_EQ(s->output(0).shape, (Shape{2, 2}));
 }
 

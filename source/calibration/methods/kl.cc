@@ -2,15 +2,16 @@
 //
 // Over the |x| view with 2048 bins, for each candidate i = levels…2048 (threshold: the upper edge of bin i − 1):
 //   P: bins [0, i), the outliers (bins [i, 2048)) added to the last one;
-//   Q: bins [0, i) without the outliers, cut into `levels` groups [floor(j·i/levels), floor((j+1)·i/levels)); each group's
+//   Q: bins [0, i) without the outliers, cut into `levels` groups [floor(j·i/levels), floor((j+1)·i/levels)); each
+//   group's
 //      mass is spread evenly over its non-empty bins, empty bins stay empty.
-// KL = Σ p·log(p/q) of the two, each normalised to 1; infinite where Q is empty and P is not (outliers behind an empty last
-// bin). The smallest wins; ties (less than 1e-12 apart, which is rounding) take the smaller threshold.
+// KL = Σ p·log(p/q) of the two, each normalised to 1; infinite where Q is empty and P is not (outliers behind an empty
+// last bin). The smallest wins; ties (less than 1e-12 apart, which is rounding) take the smaller threshold.
 //
 // With S_j, c_j the mass and the non-empty bins of group j, N and N_q the sums of P and Q:
 //   KL = (Σ p·log p − Σ_j S'_j·log(S_j/c_j)) / N − log N + log N_q,    S' = S but for the outliers in the last group.
-// Σ p·log p is a prefix sum; S·log(S/c) depends only on a group's start and width, and only two widths occur for a given
-// floor(i/levels): one table a width, 2048·(2048/levels + 1) logarithms in all, and O(bins × levels) additions.
+// Σ p·log p is a prefix sum; S·log(S/c) depends only on a group's start and width, and only two widths occur for a
+// given floor(i/levels): one table a width, 2048·(2048/levels + 1) logarithms in all, and O(bins × levels) additions.
 #include <cmath>
 #include <limits>
 
@@ -26,7 +27,8 @@ double x_log_x(uint64_t n) { return n == 0 ? 0.0 : double(n) * elementary::log(d
 
 class KlSearch {
  public:
-  KlSearch(const std::vector<uint64_t>& bins, int levels) : bins_(bins), levels_(levels), mass_(kBins + 1), filled_(kBins + 1), entropy_(kBins + 1), log_small_(kBins + 2) {
+  KlSearch(const std::vector<uint64_t>& bins, int levels)
+      : bins_(bins), levels_(levels), mass_(kBins + 1), filled_(kBins + 1), entropy_(kBins + 1), log_small_(kBins + 2) {
     for (size_t b = 0; b < size_t(kBins); ++b) {
       mass_[b + 1] = mass_[b] + bins[b];
       filled_[b + 1] = filled_[b] + (bins[b] != 0);
@@ -44,7 +46,8 @@ class KlSearch {
       wide = group_table(width + 1);
       for (int i = width * levels_; i < (width + 1) * levels_ && i <= kBins; ++i) {
         const double kl = divergence(i, width, narrow, wide);
-        if (kl < best_kl - kTie || (best_kl == std::numeric_limits<double>::infinity() && kl < best_kl)) best_kl = kl, best_bins = i;
+        if (kl < best_kl - kTie || (best_kl == std::numeric_limits<double>::infinity() && kl < best_kl))
+          best_kl = kl, best_bins = i;
       }
       narrow.swap(wide);
     }
@@ -88,10 +91,10 @@ class KlSearch {
 
   const std::vector<uint64_t>& bins_;
   const int levels_;
-  std::vector<uint64_t> mass_;    // prefix sums
-  std::vector<uint32_t> filled_;  // prefix counts of non-empty bins
-  std::vector<double> entropy_;   // prefix sums of n·log n
-  std::vector<double> log_small_; // log of small integers
+  std::vector<uint64_t> mass_;     // prefix sums
+  std::vector<uint32_t> filled_;   // prefix counts of non-empty bins
+  std::vector<double> entropy_;    // prefix sums of n·log n
+  std::vector<double> log_small_;  // log of small integers
 };
 
 }  // namespace

@@ -35,8 +35,10 @@ Result<MethodChoice> parse_method(const std::string& text) {
   if (!row->has_parameter) return invalid_argument("--method: '" + std::string(row->name) + "' takes no number");
   const char *begin = text.data() + colon + 1, *end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(begin, end, choice.parameter);
-  if (error != std::errc() || stop != end || !(choice.parameter >= row->parameter_min && choice.parameter <= row->parameter_max)) {
-    return invalid_argument("--method: '" + text + "': the number must be from " + std::to_string(int(row->parameter_min)) + " to " + std::to_string(int(row->parameter_max)));
+  if (error != std::errc() || stop != end ||
+      !(choice.parameter >= row->parameter_min && choice.parameter <= row->parameter_max)) {
+    return invalid_argument("--method: '" + text + "': the number must be from " +
+                            std::to_string(int(row->parameter_min)) + " to " + std::to_string(int(row->parameter_max)));
   }
   return choice;
 }

@@ -7,13 +7,13 @@
 
 namespace lq::calibration {
 
-/// What a method sees. `levels`: quantization steps the magnitudes [0, T] will get: 128 for symmetric two-sided, 256 for one-sided
-/// (see levels_for in activation_params.h).
+/// What a method sees. `levels`: quantization steps the magnitudes [0, T] will get: 128 for symmetric two-sided, 256
+/// for one-sided (see levels_for in activation_params.h).
 struct MethodInput {
   const Histogram& histogram;
-  ValueRange range;       // min <= 0 <= max, widened to hold 0
+  ValueRange range;  // min <= 0 <= max, widened to hold 0
   int levels = 128;
-  double parameter = 0;   // the number after ':' or the row's default
+  double parameter = 0;  // the number after ':' or the row's default
 };
 
 /// Real values outside [min, max] will be clipped. min <= 0 <= max, within `range`.

@@ -1,5 +1,5 @@
-// mse: the threshold with the smallest expected squared quantization error, values standing for the middle of their bin.
-// Rounding error inside, clipping error outside; 256 candidates T = limit·k/256, steps of T/(levels − 1).
+// mse: the threshold with the smallest expected squared quantization error, values standing for the middle of their
+// bin. Rounding error inside, clipping error outside; 256 candidates T = limit·k/256, steps of T/(levels − 1).
 #include <cmath>
 
 #include "calibration/methods/method.h"

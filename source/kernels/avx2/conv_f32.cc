@@ -8,7 +8,9 @@ namespace {
 constexpr int kTilePixels = 6;
 
 template <int kPixels, int kHalves, int kChannels>
-LQ_INLINE const float* add_channels(__m256 (&acc)[kPixels][kHalves], const float* const (&x)[kPixels], ptrdiff_t offset, const float* w) {
+[[gnu::always_inline]] static inline const float* add_channels(__m256 (&acc)[kPixels][kHalves],
+                                                               const float* const (&x)[kPixels], ptrdiff_t offset,
+                                                               const float* w) {
 #pragma GCC unroll 8
   for (int i = 0; i < kChannels; ++i) {
     __m256 weights[kHalves];
@@ -26,8 +28,8 @@ LQ_INLINE const float* add_channels(__m256 (&acc)[kPixels][kHalves], const float
 }
 
 template <int kPixels, int kHalves>
-__attribute__((noinline)) void tile(const ConvF32Args& a, const F32Store<kHalves>& out, const ptrdiff_t* x_at, const ptrdiff_t* start_at,
-                                    const ptrdiff_t* y_at) {
+__attribute__((noinline)) void tile(const ConvF32Args& a, const F32Store<kHalves>& out, const ptrdiff_t* x_at,
+                                    const ptrdiff_t* start_at, const ptrdiff_t* y_at) {
   const PanelGeometry& g = a.geometry;
   const float* x[kPixels];
   __m256 acc[kPixels][kHalves];
@@ -62,12 +64,24 @@ void run(const ConvF32Args& a) {
       y_at[p] = cursor.y();
     }
     switch (n) {
-      case 6: tile<6, kHalves>(a, out, x_at, start_at, y_at); break;
-      case 5: tile<5, kHalves>(a, out, x_at, start_at, y_at); break;
-      case 4: tile<4, kHalves>(a, out, x_at, start_at, y_at); break;
-      case 3: tile<3, kHalves>(a, out, x_at, start_at, y_at); break;
-      case 2: tile<2, kHalves>(a, out, x_at, start_at, y_at); break;
-      default: tile<1, kHalves>(a, out, x_at, start_at, y_at); break;
+      case 6:
+        tile<6, kHalves>(a, out, x_at, start_at, y_at);
+        break;
+      case 5:
+        tile<5, kHalves>(a, out, x_at, start_at, y_at);
+        break;
+      case 4:
+        tile<4, kHalves>(a, out, x_at, start_at, y_at);
+        break;
+      case 3:
+        tile<3, kHalves>(a, out, x_at, start_at, y_at);
+        break;
+      case 2:
+        tile<2, kHalves>(a, out, x_at, start_at, y_at);
+        break;
+      default:
+        tile<1, kHalves>(a, out, x_at, start_at, y_at);
+        break;
     }
   }
 }

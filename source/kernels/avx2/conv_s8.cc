@@ -7,8 +7,9 @@ namespace {
 
 /// One group of channel pairs for every pixel of the tile; returns the weights behind those used.
 template <int kPixels, int kHalves, int kPairs>
-LQ_INLINE const int16_t* add_pairs(__m256i (&acc)[kPixels][kHalves], const int16_t* const (&x)[kPixels], ptrdiff_t offset,
-                                   const int16_t* w) {
+[[gnu::always_inline]] static inline const int16_t* add_pairs(__m256i (&acc)[kPixels][kHalves],
+                                                              const int16_t* const (&x)[kPixels], ptrdiff_t offset,
+                                                              const int16_t* w) {
 #pragma GCC unroll 4
   for (int j = 0; j < kPairs; ++j) {
     __m256i weights[kHalves];
@@ -26,7 +27,8 @@ LQ_INLINE const int16_t* add_pairs(__m256i (&acc)[kPixels][kHalves], const int16
 }
 
 template <int kPixels, int kHalves>
-__attribute__((noinline)) void tile(const ConvS8Args& a, const S8Store<kHalves>& out, const ptrdiff_t* x_at, const ptrdiff_t* y_at) {
+__attribute__((noinline)) void tile(const ConvS8Args& a, const S8Store<kHalves>& out, const ptrdiff_t* x_at,
+                                    const ptrdiff_t* y_at) {
   const PanelGeometry& g = a.geometry;
   const int16_t* x[kPixels];
   __m256i acc[kPixels][kHalves];
@@ -61,10 +63,18 @@ void run(const ConvS8Args& a) {
       y_at[p] = cursor.y();
     }
     switch (n) {
-      case 4: tile<4, kHalves>(a, out, x_at, y_at); break;
-      case 3: tile<3, kHalves>(a, out, x_at, y_at); break;
-      case 2: tile<2, kHalves>(a, out, x_at, y_at); break;
-      default: tile<1, kHalves>(a, out, x_at, y_at); break;
+      case 4:
+        tile<4, kHalves>(a, out, x_at, y_at);
+        break;
+      case 3:
+        tile<3, kHalves>(a, out, x_at, y_at);
+        break;
+      case 2:
+        tile<2, kHalves>(a, out, x_at, y_at);
+        break;
+      default:
+        tile<1, kHalves>(a, out, x_at, y_at);
+        break;
     }
   }
 }

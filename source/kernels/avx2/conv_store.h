@@ -6,23 +6,25 @@
 
 namespace lq::avx2 {
 
-#define LQ_INLINE static inline __attribute__((always_inline))
-
-LQ_INLINE __m256i load_256(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
+[[gnu::always_inline]] static inline __m256i load_256(const void* p) {
+  return _mm256_loadu_si256(static_cast<const __m256i*>(p));
+}
 /// 4 bytes to every 32-bit lane (a pair of int16).
-LQ_INLINE __m256i broadcast_pair(const int16_t* p) {
+[[gnu::always_inline]] static inline __m256i broadcast_pair(const int16_t* p) {
   int32_t v;
   __builtin_memcpy(&v, p, 4);
   return _mm256_set1_epi32(v);
 }
 /// Makes g++ compute `v` here: left alone it hoists a tile's products ahead of its sums and spills them all.
-LQ_INLINE void pin(__m256i& v) { __asm__("" : "+x"(v)); }
-LQ_INLINE void pin(__m256& v) { __asm__("" : "+x"(v)); }
+[[gnu::always_inline]] static inline void pin(__m256i& v) { __asm__("" : "+x"(v)); }
+[[gnu::always_inline]] static inline void pin(__m256& v) { __asm__("" : "+x"(v)); }
 /// x > low ? x : low and so on: maxps/minps give their second operand for a NaN, so NaN -> low.
-LQ_INLINE __m256 clamp_ps(__m256 x, __m256 low, __m256 high) { return _mm256_min_ps(_mm256_max_ps(x, low), high); }
+[[gnu::always_inline]] static inline __m256 clamp_ps(__m256 x, __m256 low, __m256 high) {
+  return _mm256_min_ps(_mm256_max_ps(x, low), high);
+}
 
 /// All ones in lanes < count.
-LQ_INLINE __m256i lane_mask(int count) {
+[[gnu::always_inline]] static inline __m256i lane_mask(int count) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
@@ -34,7 +36,8 @@ struct S8Store {
   const PanelGeometry& g;
   const Epilogue& e;
 
-  __attribute__((always_inline)) S8Store(const PanelGeometry& geometry, const Epilogue& epilogue) : g(geometry), e(epilogue) {
+  __attribute__((always_inline)) S8Store(const PanelGeometry& geometry, const Epilogue& epilogue)
+      : g(geometry), e(epilogue) {
     for (int h = 0; h < kHalves; ++h) {
       multiplier[h] = _mm256_loadu_ps(e.multiplier + 8 * h);
       mask[h] = lane_mask(g.lanes - 8 * h);
@@ -50,28 +53,42 @@ struct S8Store {
     return _mm256_add_epi32(_mm256_and_si256(_mm256_cvtps_epi32(t), mask[h]), zero_point);
   }
 
+  /// Two blocks of 8 as bytes: the first in the low half.
+  static __attribute__((always_inline)) __m128i narrow(__m256i q0, __m256i q1) {
+    const __m256i q16 = _mm256_packs_epi32(q0, q1);                                          // a0-3 b0-3 | a4-7 b4-7
+    const __m256i q8 = _mm256_packs_epi16(q16, q16);                                         // the same as bytes
+    return _mm_unpacklo_epi32(_mm256_castsi256_si128(q8), _mm256_extracti128_si256(q8, 1));  // a0-7 b0-7
+  }
+  static __attribute__((always_inline)) void store_low(int8_t* y, __m128i v) {
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(y), v);
+  }
+  static __attribute__((always_inline)) void store_high(int8_t* y, __m128i v) {
+    _mm_storeh_pd(reinterpret_cast<double*>(y), _mm_castsi128_pd(v));
+  }
+
+  /// One pixel: 8 · kHalves channels.
   __attribute__((always_inline)) void store(const __m256i* acc, ptrdiff_t pixel) const {
     if (e.float_output) return store_float(acc, pixel);
     const __m256i q0 = requantize(acc[0], 0), q1 = kHalves == 2 ? requantize(acc[kHalves - 1], kHalves - 1) : q0;
-    const __m256i q16 = _mm256_packs_epi32(q0, q1);      // a0-3 b0-3 | a4-7 b4-7
-    const __m256i q8 = _mm256_packs_epi16(q16, q16);     // the same as bytes
-    const __m128i bytes = _mm_unpacklo_epi32(_mm256_castsi256_si128(q8), _mm256_extracti128_si256(q8, 1));  // a0-7 b0-7
+    const __m128i bytes = narrow(q0, q1);
     int8_t* y0 = static_cast<int8_t*>(g.y[0]) + pixel;
     if (g.y_blocked) {
-      _mm_storel_epi64(reinterpret_cast<__m128i*>(y0), bytes);
-      if (kHalves == 2) {
-        int8_t* y1 = static_cast<int8_t*>(g.y[1]) + pixel;
-        _mm_storeh_pd(reinterpret_cast<double*>(y1), _mm_castsi128_pd(bytes));
-      }
-    } else {  // linear: both halves are neighbours
-      if (kHalves == 2 && g.lanes == 16) {
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(y0), bytes);
-      } else {
-        int8_t lanes[16];
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(lanes), bytes);
-        for (int i = 0; i < g.lanes; ++i) y0[i] = lanes[i];
-      }
+      store_low(y0, bytes);
+      if (kHalves == 2) store_high(static_cast<int8_t*>(g.y[1]) + pixel, bytes);
+    } else if (kHalves == 2 && g.lanes == 16) {  // linear: both halves are neighbours
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(y0), bytes);
+    } else {
+      int8_t lanes[16];
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(lanes), bytes);
+      for (int i = 0; i < g.lanes; ++i) y0[i] = lanes[i];
     }
+  }
+
+  /// Two pixels of one block each, NCHWc8 int8 only.
+  __attribute__((always_inline)) void store_two(__m256i a, __m256i b, ptrdiff_t pixel_a, ptrdiff_t pixel_b) const {
+    const __m128i bytes = narrow(requantize(a, 0), requantize(b, 0));
+    store_low(static_cast<int8_t*>(g.y[0]) + pixel_a, bytes);
+    store_high(static_cast<int8_t*>(g.y[0]) + pixel_b, bytes);
   }
 
   /// float(acc) · multiplier [clamped].

@@ -1,48 +1,51 @@
-// Depthwise convolution of one block of 8 channels. int8: two horizontal taps at once by vpmaddwd on interleaved pixels,
-// so any stride and dilation reads whole vectors. Float: one vfmadd a tap, in order.
+// Depthwise convolution of one block of 8 channels. int8: two horizontal taps at once by vpmaddwd on interleaved
+// pixels, so any stride and dilation reads whole vectors. Float: one vfmadd a tap, in order.
 #include "kernels/avx2/conv_store.h"
 
 namespace lq::avx2 {
 namespace {
 
+/// kPixels neighbouring outputs of a row, the first at x and y_at.
 template <int kPixels>
-LQ_INLINE void tile_s8(const DepthwiseS8Args& a, const S8Store<1>& out, const ptrdiff_t* x_at, const ptrdiff_t* y_at) {
+[[gnu::always_inline]] static inline void tile_s8(const DepthwiseS8Args& a, const S8Store<1>& out, const int16_t* x,
+                                                  ptrdiff_t y_at, bool in_pairs) {
   const PanelGeometry& g = a.geometry;
-  const int16_t* x[kPixels];
-  __m256i acc[kPixels][1];
+  __m256i acc[kPixels];
 #pragma GCC unroll 4
-  for (int p = 0; p < kPixels; ++p) {
-    x[p] = a.x + x_at[p];
-    acc[p][0] = load_256(a.epilogue.bias);
-  }
+  for (int p = 0; p < kPixels; ++p) acc[p] = load_256(a.epilogue.bias);
   for (int t = 0; t < g.taps; ++t) {
     const __m256i w = load_256(a.w + 16 * t);
-    const ptrdiff_t offset = g.tap[t];
+    const int16_t* in = x + g.tap[t];
 #pragma GCC unroll 4
-    for (int p = 0; p < kPixels; ++p) acc[p][0] = _mm256_add_epi32(acc[p][0], _mm256_madd_epi16(load_256(x[p] + offset), w));
+    for (int p = 0; p < kPixels; ++p)
+      acc[p] = _mm256_add_epi32(acc[p], _mm256_madd_epi16(load_256(in + p * g.x_col), w));
   }
+  if (kPixels % 2 == 0 && in_pairs) {
 #pragma GCC unroll 4
-  for (int p = 0; p < kPixels; ++p) out.store(acc[p], y_at[p]);
+    for (int p = 0; p + 1 < kPixels; p += 2)
+      out.store_two(acc[p], acc[p + 1], y_at + p * g.y_col, y_at + (p + 1) * g.y_col);
+  } else {
+#pragma GCC unroll 4
+    for (int p = 0; p < kPixels; ++p) out.store(&acc[p], y_at + p * g.y_col);
+  }
 }
 
+/// The same for floats.
 template <int kPixels>
-LQ_INLINE void tile_f32(const DepthwiseF32Args& a, const F32Store<1>& out, const ptrdiff_t* x_at, const ptrdiff_t* y_at) {
+[[gnu::always_inline]] static inline void tile_f32(const DepthwiseF32Args& a, const F32Store<1>& out, const float* x,
+                                                   ptrdiff_t y_at) {
   const PanelGeometry& g = a.geometry;
-  const float* x[kPixels];
-  __m256 acc[kPixels][1];
+  __m256 acc[kPixels];
 #pragma GCC unroll 8
-  for (int p = 0; p < kPixels; ++p) {
-    x[p] = a.x + x_at[p];
-    acc[p][0] = _mm256_loadu_ps(a.start);
-  }
+  for (int p = 0; p < kPixels; ++p) acc[p] = _mm256_loadu_ps(a.start);
   for (int t = 0; t < g.taps; ++t) {
     const __m256 w = _mm256_loadu_ps(a.w + 8 * t);
-    const ptrdiff_t offset = g.tap[t];
+    const float* in = x + g.tap[t];
 #pragma GCC unroll 8
-    for (int p = 0; p < kPixels; ++p) acc[p][0] = _mm256_fmadd_ps(_mm256_loadu_ps(x[p] + offset), w, acc[p][0]);
+    for (int p = 0; p < kPixels; ++p) acc[p] = _mm256_fmadd_ps(_mm256_loadu_ps(in + p * g.x_col), w, acc[p]);
   }
 #pragma GCC unroll 8
-  for (int p = 0; p < kPixels; ++p) out.store(acc[p], y_at[p]);
+  for (int p = 0; p < kPixels; ++p) out.store(&acc[p], y_at + p * g.y_col);
 }
 
 }  // namespace
@@ -50,38 +53,25 @@ LQ_INLINE void tile_f32(const DepthwiseF32Args& a, const F32Store<1>& out, const
 void depthwise_s8(const DepthwiseS8Args& a) {
   const PanelGeometry& g = a.geometry;
   const S8Store<1> out(g, a.epilogue);
-  PixelCursor cursor{g};
-  ptrdiff_t x_at[4], y_at[4];
-  for (int64_t left = int64_t(g.rows) * g.cols; left > 0; left -= 4) {
-    const int n = left < 4 ? int(left) : 4;
-    for (int p = 0; p < n; ++p, cursor.next()) {
-      x_at[p] = cursor.x();
-      y_at[p] = cursor.y();
-    }
-    if (n == 4) {
-      tile_s8<4>(a, out, x_at, y_at);
-    } else {
-      for (int p = 0; p < n; ++p) tile_s8<1>(a, out, x_at + p, y_at + p);
-    }
+  const bool in_pairs = g.y_blocked && !a.epilogue.float_output;
+  for (int r = 0; r < g.rows; ++r) {
+    const int16_t* x = a.x + r * g.x_row;
+    ptrdiff_t y = r * g.y_row;
+    int c = 0;
+    for (; c + 4 <= g.cols; c += 4, x += 4 * g.x_col, y += 4 * g.y_col) tile_s8<4>(a, out, x, y, in_pairs);
+    for (; c < g.cols; ++c, x += g.x_col, y += g.y_col) tile_s8<1>(a, out, x, y, false);
   }
 }
 
 void depthwise_f32(const DepthwiseF32Args& a) {
   const PanelGeometry& g = a.geometry;
   const F32Store<1> out(g, a.clamp);
-  PixelCursor cursor{g};
-  ptrdiff_t x_at[8], y_at[8];
-  for (int64_t left = int64_t(g.rows) * g.cols; left > 0; left -= 8) {
-    const int n = left < 8 ? int(left) : 8;
-    for (int p = 0; p < n; ++p, cursor.next()) {
-      x_at[p] = cursor.x();
-      y_at[p] = cursor.y();
-    }
-    if (n == 8) {
-      tile_f32<8>(a, out, x_at, y_at);
-    } else {
-      for (int p = 0; p < n; ++p) tile_f32<1>(a, out, x_at + p, y_at + p);
-    }
+  for (int r = 0; r < g.rows; ++r) {
+    const float* x = a.x + r * g.x_row;
+    ptrdiff_t y = r * g.y_row;
+    int c = 0;
+    for (; c + 8 <= g.cols; c += 8, x += 8 * g.x_col, y += 8 * g.y_col) tile_f32<8>(a, out, x, y);
+    for (; c < g.cols; ++c, x += g.x_col, y += g.y_col) tile_f32<1>(a, out, x, y);
   }
 }
 

@@ -21,7 +21,9 @@ static inline __m256i round_clamped8(__m256 t, const Round8& r) {
   return _mm256_add_epi32(_mm256_cvtps_epi32(v), r.zero_point);
 }
 
-static inline __m256i load8_s8(const int8_t* p) { return _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))); }
+static inline __m256i load8_s8(const int8_t* p) {
+  return _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+}
 
 /// Eight int32 already in int8 range -> eight bytes.
 static inline void store8_s8(int8_t* p, __m256i v) {

@@ -13,7 +13,8 @@ void add_s8(const int8_t* a, const int8_t* b, int b_step, int8_t* y, int64_t n, 
   };
   int64_t i = 0;
   if (b_step != 0) {
-    i = for_vectors(y, n, [&](int64_t k) { return round_clamped8(_mm256_add_ps(term(a + k, za, ma), term(b + k, zb, mb)), r); });
+    i = for_vectors(
+        y, n, [&](int64_t k) { return round_clamped8(_mm256_add_ps(term(a + k, za, ma), term(b + k, zb, mb)), r); });
     for (; i < n; ++i) y[i] = add_one(a[i], b[i], g);
   } else {
     if (n >= 8) {

@@ -90,7 +90,8 @@ void to_blocked_4(const void* xv, int64_t x_stride, int channels, void* yv, int6
   for (; i + 8 <= count; i += 8) {
     __m256 r[8];
     for (int c = 0; c < kBlock; ++c) {
-      r[c] = c < channels ? _mm256_loadu_ps(x + c * x_stride + i) : _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(fill)));
+      r[c] = c < channels ? _mm256_loadu_ps(x + c * x_stride + i)
+                          : _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(fill)));
     }
     transpose_8x8_words(r);
     for (int k = 0; k < 8; ++k) _mm256_storeu_ps(y + (i + k) * kBlock, r[k]);

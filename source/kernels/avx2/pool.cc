@@ -16,7 +16,9 @@ inline void for_taps(const T* x, const PoolTaps& row, const PoolTaps& col, const
   }
 }
 
-inline int64_t offset(const PoolArgs& a, int32_t oh, int32_t ow) { return (static_cast<int64_t>(oh) * a.out_w + ow) * kBlock; }
+inline int64_t offset(const PoolArgs& a, int32_t oh, int32_t ow) {
+  return (static_cast<int64_t>(oh) * a.out_w + ow) * kBlock;
+}
 
 inline __m128i load_block(const int8_t* v) { return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(v)); }
 

@@ -7,7 +7,8 @@ void quantize_s8(const float* x, int8_t* y, int64_t n, const QuantizeArgs& args)
   const QuantizeArgs a = args;
   const Round8 r = round8(a.round);
   const __m256 scale = _mm256_set1_ps(a.scale);
-  int64_t i = for_vectors(y, n, [&](int64_t k) { return round_clamped8(_mm256_div_ps(_mm256_loadu_ps(x + k), scale), r); });
+  int64_t i =
+      for_vectors(y, n, [&](int64_t k) { return round_clamped8(_mm256_div_ps(_mm256_loadu_ps(x + k), scale), r); });
   for (; i < n; ++i) y[i] = quantize_one(x[i], a);
 }
 

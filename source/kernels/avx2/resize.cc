@@ -5,7 +5,8 @@ namespace lq::avx2 {
 
 void resize_s8(const int8_t* x, int8_t* y, int32_t begin, int32_t end, const ResizeArgs& a) {
   const Round8 round = round8(a.round);
-  const __m256i zero = _mm256_set1_epi32(static_cast<int32_t>(static_cast<uint32_t>(a.zero_x) << 22));  // Σ w_row·w_col = 2^22
+  const __m256i zero =
+      _mm256_set1_epi32(static_cast<int32_t>(static_cast<uint32_t>(a.zero_x) << 22));  // Σ w_row·w_col = 2^22
   const __m256 m = _mm256_set1_ps(a.multiplier);
   for (int32_t oh = begin; oh < end; ++oh) {
     for (int32_t ow = 0; ow < a.out_w; ++ow) {
@@ -18,7 +19,8 @@ void resize_s8(const int8_t* x, int8_t* y, int32_t begin, int32_t end, const Res
       for (int32_t r = 0; r < a.rows.taps; ++r) {
         const int32_t row = oh * a.rows.taps + r;
         const int8_t* line = x + static_cast<int64_t>(a.rows.index[row]) * a.in_w * kBlock;
-        __m256i sum = _mm256_setzero_si256();  // Σ w_col·q of this row, then times w_row: wraps like the scalar twin's order
+        __m256i sum =
+            _mm256_setzero_si256();  // Σ w_col·q of this row, then times w_row: wraps like the scalar twin's order
         for (int32_t c = 0; c < a.cols.taps; ++c) {
           const int32_t col = ow * a.cols.taps + c;
           const __m256i v = load8_s8(line + static_cast<int64_t>(a.cols.index[col]) * kBlock);

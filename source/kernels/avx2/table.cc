@@ -3,8 +3,9 @@
 
 namespace lq::avx2 {
 
-// pshufb gives 0 where an index byte has its top bit set. After subtracting 16·k, only bytes of slice k lie in 0…15; the
-// saturating add of 112 lifts 16…255 to 128 and above, so all other slices answer 0 and the sixteen answers can be joined by OR.
+// pshufb gives 0 where an index byte has its top bit set. After subtracting 16·k, only bytes of slice k lie in 0…15;
+// the saturating add of 112 lifts 16…255 to 128 and above, so all other slices answer 0 and the sixteen answers can be
+// joined by OR.
 void table_u8(const uint8_t* x, uint8_t* y, int64_t n, const uint8_t* table) {
   int64_t i = 0;
   if (n >= 32) {

@@ -26,7 +26,8 @@ static inline void store_s8(const PanelGeometry& g, const Epilogue& e, const int
   }
 }
 
-static inline void store_f32(const PanelGeometry& g, const FloatClamp& clamp, const float* acc, int half, ptrdiff_t pixel) {
+static inline void store_f32(const PanelGeometry& g, const FloatClamp& clamp, const float* acc, int half,
+                             ptrdiff_t pixel) {
   const int lanes = g.lanes - 8 * half;
   const int written = g.y_blocked ? 8 : (lanes < 8 ? lanes : 8);
   float* y = static_cast<float*>(g.y[half]) + pixel;

@@ -34,7 +34,8 @@ void fill_lanes_4(uint32_t* y, int64_t count, int first, uint32_t fill) { fill_l
 namespace scalar {
 
 void to_blocked_1(const void* x, int64_t x_stride, int channels, void* y, int64_t count, uint32_t fill) {
-  to_blocked(static_cast<const uint8_t*>(x), x_stride, channels, static_cast<uint8_t*>(y), count, static_cast<uint8_t>(fill));
+  to_blocked(static_cast<const uint8_t*>(x), x_stride, channels, static_cast<uint8_t*>(y), count,
+             static_cast<uint8_t>(fill));
 }
 void to_blocked_4(const void* x, int64_t x_stride, int channels, void* y, int64_t count, uint32_t fill) {
   to_blocked(static_cast<const uint32_t*>(x), x_stride, channels, static_cast<uint32_t*>(y), count, fill);

@@ -21,7 +21,8 @@ void resize_s8(const int8_t* x, int8_t* y, int32_t begin, int32_t end, const Res
           const int32_t col = ow * a.cols.taps + c;
           const int8_t* v = line + static_cast<int64_t>(a.cols.index[col]) * kBlock;
           const uint32_t w = static_cast<uint32_t>(a.rows.weight[row] * a.cols.weight[col]);
-          for (int lane = 0; lane < kBlock; ++lane) acc[lane] += w * static_cast<uint32_t>(static_cast<int32_t>(v[lane]));
+          for (int lane = 0; lane < kBlock; ++lane)
+            acc[lane] += w * static_cast<uint32_t>(static_cast<int32_t>(v[lane]));
         }
       }
       for (int lane = 0; lane < kBlock; ++lane) {

@@ -7,12 +7,12 @@ namespace lq {
 
 struct BinaryParams : BroadcastParams {
   size_t input_index[2] = {0, 1};
-  bool clamp = false;            // a Relu or Clip folded into a float Add
+  bool clamp = false;  // a Relu or Clip folded into a float Add
   float low = 0, high = 0;
 };
 
-// float32 gets its own loops for the strides that occur (0 or 1 after merging), which compilers vectorise; other types are
-// shape arithmetic and take the general one.
+// float32 gets its own loops for the strides that occur (0 or 1 after merging), which compilers vectorise; other types
+// are shape arithmetic and take the general one.
 template <typename F, typename T, typename R>
 void binary_row(const T* a, int64_t stride_a, const T* b, int64_t stride_b, R* y, int64_t n) {
   if constexpr (std::is_same_v<T, float>) {

@@ -44,20 +44,24 @@ inline void restore_lanes(float* y, const BlockedShape& s) {
   }
 }
 
-/// Moves `count` positions of one channel block between rows (x_stride / y_stride elements apart) and [count, 8]; elements
-/// of 1, 2 or 4 bytes. Defined in layout.cc.
-void rows_to_block(const ElementwiseKernels& k, size_t size, const void* x, int64_t x_stride, int channels, void* y, int64_t count, uint32_t fill);
-void block_to_rows(const ElementwiseKernels& k, size_t size, const void* x, void* y, int64_t y_stride, int channels, int64_t count);
+/// Moves `count` positions of one channel block between rows (x_stride / y_stride elements apart) and [count, 8];
+/// elements of 1, 2 or 4 bytes. Defined in layout.cc.
+void rows_to_block(const ElementwiseKernels& k, size_t size, const void* x, int64_t x_stride, int channels, void* y,
+                   int64_t count, uint32_t fill);
+void block_to_rows(const ElementwiseKernels& k, size_t size, const void* x, void* y, int64_t y_stride, int channels,
+                   int64_t count);
 
 /// A whole tensor, on the calling thread.
-void tensor_to_blocked(const ElementwiseKernels& k, size_t size, const void* x, void* y, const BlockedShape& s, uint32_t fill);
+void tensor_to_blocked(const ElementwiseKernels& k, size_t size, const void* x, void* y, const BlockedShape& s,
+                       uint32_t fill);
 void tensor_to_linear(const ElementwiseKernels& k, size_t size, const void* x, void* y, const BlockedShape& s);
 
 /// f(n, block, first position, positions) over pieces of at most `chunk` positions, on the pool.
 template <typename F>
 void for_block_pieces(const RunContext& context, const BlockedShape& s, int64_t chunk, F&& f) {
   const int64_t pieces = (s.spatial + chunk - 1) / chunk;
-  const int64_t grain = std::max<int64_t>(1, kElementGrain / (kBlock * std::max<int64_t>(1, std::min(chunk, s.spatial))));
+  const int64_t grain =
+      std::max<int64_t>(1, kElementGrain / (kBlock * std::max<int64_t>(1, std::min(chunk, s.spatial))));
   parallel(context, s.n * s.blocks * pieces, grain, [&](int64_t begin, int64_t end, int) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t plane = i / pieces, first = i % pieces * chunk;

@@ -25,7 +25,8 @@ void pack_operand(const BroadcastOperand& operand, const void* from, void* to) {
                dims_product(shape, 2, shape.size()));
 }
 
-// Strides of an operand of logical shape `aligned` stored blocked, in the space [N, blocks, spatial..., 8] of the output.
+// Strides of an operand of logical shape `aligned` stored blocked, in the space [N, blocks, spatial..., 8] of the
+// output.
 std::vector<int64_t> blocked_strides(const Shape& aligned, int64_t out_channels) {
   Shape storage = aligned;
   storage[1] = channel_blocks(aligned[1]);

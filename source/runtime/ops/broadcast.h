@@ -9,11 +9,11 @@
 namespace lq {
 
 struct BroadcastOperand {
-  Buffer packed;                 // a constant re-laid as blocked; empty otherwise
-  bool relayout = false;         // re-lay into scratch before the loop
+  Buffer packed;          // a constant re-laid as blocked; empty otherwise
+  bool relayout = false;  // re-lay into scratch before the loop
   size_t scratch_offset = 0;
   size_t element_size = 0;
-  Shape aligned;                 // linear shape with leading ones, as long as the output's
+  Shape aligned;  // linear shape with leading ones, as long as the output's
 };
 
 /// loop.strides[0] is the output (always contiguous), [1 + i] input i.
@@ -22,7 +22,7 @@ struct BroadcastParams : NamedParams {
   BroadcastOperand operands[3];
   // Padding lanes to clear after the loop; channels % 8 == 0 when there are none.
   int64_t batch = 0, channels = 0, spatial = 0;
-  size_t output_size = 0;        // bytes of an output element
+  size_t output_size = 0;  // bytes of an output element
 };
 
 /// Fills `params` for the node's output 0 and the inputs listed (at most three). Adds to step.scratch_bytes.

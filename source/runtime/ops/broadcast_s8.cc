@@ -12,7 +12,8 @@ Status plan_operand(const Tensor& t, const Tensor& y, size_t size, Step& step, O
     o.storage = shape;
     return {};
   }
-  if (is_blocked(t) && t.shape.size() != rank) return internal_error("blocked input '" + t.name + "' of another rank than the output");
+  if (is_blocked(t) && t.shape.size() != rank)
+    return internal_error("blocked input '" + t.name + "' of another rank than the output");
   o.storage = shape;
   o.storage.push_back(kBlock);
   const bool every_channel = shape[1] == y.shape[1];

@@ -1,5 +1,5 @@
-// Broadcasting of int8 binary operators onto kernels that know two forms: both operands running along, or eight values of
-// the second repeating. A blocked tensor is walked as the linear tensor [N, blocks, spatial…, 8].
+// Broadcasting of int8 binary operators onto kernels that know two forms: both operands running along, or eight values
+// of the second repeating. A blocked tensor is walked as the linear tensor [N, blocks, spatial…, 8].
 #pragma once
 #include <vector>
 
@@ -21,18 +21,19 @@ struct OperandS8 {
 
 struct BroadcastS8 {
   enum class Mode { kAlong, kRepeat8, kSplat };
-  StridedLoop<3> loop;          // y, a, b
+  StridedLoop<3> loop;  // y, a, b
   Mode mode = Mode::kAlong;
-  int outer = 0;                // axes of the loop in front of a run
+  int outer = 0;  // axes of the loop in front of a run
   int64_t rows = 1, run = 1;
-  bool swapped = false;         // b varies and a repeats: the kernel gets them the other way round
+  bool swapped = false;  // b varies and a repeats: the kernel gets them the other way round
   bool y_blocked = false;
   BlockedShape y;
   uint8_t fill = 0;
   OperandS8 a, b;
 };
 
-/// Plans inputs 0 and 1 of the node. `b_size` is the element size of input 1 (1: int8; 4: PRelu's float). Adds to scratch_bytes.
+/// Plans inputs 0 and 1 of the node. `b_size` is the element size of input 1 (1: int8; 4: PRelu's float). Adds to
+/// scratch_bytes.
 Status plan_broadcast_s8(OpPrepare& p, size_t b_size, BroadcastS8& plan);
 
 /// Expands a [n, c, spatial] operand into whole blocks; one channel fills all lanes.
@@ -48,7 +49,8 @@ inline const void* operand_data(const OperandS8& o, size_t size, const void* ten
 
 /// Calls kernel(a, b, b_step, y, n) for every run; A is int8, B int8 or float. Restores the output's lanes.
 template <typename B, typename F>
-void run_broadcast_s8(const BroadcastS8& p, const RunContext& context, const int8_t* a, const B* b, int8_t* y, F&& kernel) {
+void run_broadcast_s8(const BroadcastS8& p, const RunContext& context, const int8_t* a, const B* b, int8_t* y,
+                      F&& kernel) {
   constexpr int64_t kPiece = 32768;
   const int64_t pieces = (p.run + kPiece - 1) / kPiece;
   const int64_t grain = std::max<int64_t>(1, kElementGrain / std::max<int64_t>(1, std::min(p.run, kPiece)));

@@ -1,5 +1,5 @@
-// Cast between every number type and bool. Real -> integer truncates toward zero and saturates, NaN gives 0 (ONNX leaves
-// both undefined); integer -> narrower integer keeps the low bits; anything but 0 is true.
+// Cast between every number type and bool. Real -> integer truncates toward zero and saturates, NaN gives 0 (ONNX
+// leaves both undefined); integer -> narrower integer keeps the low bits; anything but 0 is true.
 #include <cmath>
 #include <limits>
 
@@ -37,16 +37,24 @@ To convert(From v) {
   } else if constexpr (std::is_same_v<From, BoolByte>) {
     return convert<uint8_t, To>(v.value != 0 ? 1 : 0);
   } else if constexpr (std::is_same_v<To, BoolByte>) {
-    if constexpr (std::is_integral_v<From>) return {uint8_t(v != 0)};
-    else if constexpr (std::is_same_v<From, double>) return {uint8_t(v != 0)};
-    else return {uint8_t(float(v) != 0)};
+    if constexpr (std::is_integral_v<From>)
+      return {uint8_t(v != 0)};
+    else if constexpr (std::is_same_v<From, double>)
+      return {uint8_t(v != 0)};
+    else
+      return {uint8_t(float(v) != 0)};
   } else if constexpr (kIsFloating<From>) {
-    if constexpr (std::is_integral_v<To>) return real_to_integer<To>(double(v));
-    else if constexpr (std::is_same_v<From, double>) return To(v);
-    else return To(float(v));
+    if constexpr (std::is_integral_v<To>)
+      return real_to_integer<To>(double(v));
+    else if constexpr (std::is_same_v<From, double>)
+      return To(v);
+    else
+      return To(float(v));
   } else {  // integer source
-    if constexpr (std::is_integral_v<To> || std::is_same_v<To, float>) return To(v);
-    else return To(double(v));
+    if constexpr (std::is_integral_v<To> || std::is_same_v<To, float>)
+      return To(v);
+    else
+      return To(double(v));
   }
 }
 

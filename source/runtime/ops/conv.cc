@@ -23,9 +23,9 @@ Status prepare_s8(OpPrepare& p, ConvParams& c) {
   fill_slots(plan.tiles, multiplier.data(), c.constants.data());
   fill_slots(plan.tiles, bias.data(), c.bias.data());
   const int8_t* source = w.data.as<int8_t>();
-  LQ_ASSIGN_OR_RETURN(c.packed, p.packs.get(p.pack_key("conv_s8"), size_t(plan.weight_total) * sizeof(int16_t), [&](void* out) {
-    pack_conv_s8(plan, c.strides, source, static_cast<int16_t*>(out));
-  }));
+  LQ_ASSIGN_OR_RETURN(
+      c.packed, p.packs.get(p.pack_key("conv_s8"), size_t(plan.weight_total) * sizeof(int16_t),
+                            [&](void* out) { pack_conv_s8(plan, c.strides, source, static_cast<int16_t*>(out)); }));
   const KernelRow* row = find_kernel("conv_s8", p.isa);
   c.conv_s8 = reinterpret_cast<ConvS8Fn>(row->fn);
   c.widen = reinterpret_cast<WidenS8Fn>(find_kernel("widen_s8", p.isa)->fn);
@@ -59,7 +59,7 @@ Status prepare_conv(OpPrepare& p) {
   LQ_ASSIGN_OR_RETURN(const ConvShape shape, conv_shape(p, false));
   LQ_ASSIGN_OR_RETURN(const bool integer, check_conv(p, shape));
   p.step.integer = integer;
-  p.step.macs = shape.batch * shape.oc * shape.oh * shape.ow * shape.icg * shape.kh * shape.kw;
+  p.step.macs = saturating_product({shape.batch, shape.oc, shape.oh, shape.ow, shape.icg, shape.kh, shape.kw});
   if (is_depthwise(shape)) return prepare_depthwise(p, shape, integer);
   return prepare_conv_panels(p, shape, conv_phases(shape), false, integer);
 }
@@ -74,13 +74,15 @@ Result<bool> check_conv(const OpPrepare& p, const ConvShape& s) {
   const Tensor& bias = p.input(2);
   const bool fits = bias.dtype == (integer ? DType::Int32 : DType::Float32) && element_count(bias.shape) == s.oc;
   if (!fits) {
-    return invalid_argument("bias '" + bias.name + "' is " + dtype_name(bias.dtype) + " " + shape_string(bias.shape) + ", expected " +
-                            (integer ? "int32" : "float32") + " of " + std::to_string(s.oc) + " values");
+    return invalid_argument("bias '" + bias.name + "' is " + dtype_name(bias.dtype) + " " + shape_string(bias.shape) +
+                            ", expected " + (integer ? "int32" : "float32") + " of " + std::to_string(s.oc) +
+                            " values");
   }
   return integer;
 }
 
-Status prepare_conv_panels(OpPrepare& p, const ConvShape& shape, std::vector<ConvPhase> phases, bool transposed, bool integer) {
+Status prepare_conv_panels(OpPrepare& p, const ConvShape& shape, std::vector<ConvPhase> phases, bool transposed,
+                           bool integer) {
   ConvParams& c = p.make_params<ConvParams>();
   c.plan.shape = shape;
   c.plan.integer = integer;
@@ -90,11 +92,12 @@ Status prepare_conv_panels(OpPrepare& p, const ConvShape& shape, std::vector<Con
   const int64_t element = integer ? sizeof(int16_t) : sizeof(float);
   size_t results = 0;
   for (ConvPhase& phase : c.plan.phases) {
-    const StripOptions options{c.plan.strip_blocks * kBlock * element, kBlock, !integer && !c.plan.gather,
-                               shape.batch * int64_t(c.plan.tiles.size()), p.threads};
+    const StripOptions options{c.plan.strip_blocks * kBlock * element,     kBlock,    !integer && !c.plan.gather,
+                               shape.batch * int64_t(c.plan.tiles.size()), p.threads, kPanelStripBytes};
     LQ_RETURN_IF_ERROR(plan_strip(phase, shape, options));
     const ConvStrip& strip = phase.strip;
-    if (!strip.direct) c.strip_bytes = std::max(c.strip_bytes, align_up(size_t(strip.height * strip.width * options.pixel_bytes)));
+    if (!strip.direct)
+      c.strip_bytes = std::max(c.strip_bytes, align_up(size_t(strip.height * strip.width * options.pixel_bytes)));
     if (c.plan.scatter) results = std::max(results, align_up(size_t(strip.rows * phase.cols) * 16 * sizeof(float)));
   }
   c.worker_bytes = c.strip_bytes + results;

@@ -14,9 +14,9 @@ namespace {
 struct DepthwiseParams {
   ConvShape shape;
   ConvPhase phase;
-  const void* packed = nullptr;   // nullptr (float only): packed at every run
-  std::vector<float> constants;   // int8: multiplier; float: start; 8 a block
-  std::vector<int32_t> bias;      // int8
+  const void* packed = nullptr;  // nullptr (float only): packed at every run
+  std::vector<float> constants;  // int8: multiplier; float: start; 8 a block
+  std::vector<int32_t> bias;     // int8
   bool bias_at_run = false, float_output = true;
   int32_t zero_point_x = 0;
   Epilogue epilogue{};
@@ -25,8 +25,8 @@ struct DepthwiseParams {
   DepthwiseF32Fn depthwise_f32 = nullptr;
   WidenS8Fn widen = nullptr;
   InterleaveS16Fn interleave = nullptr;
-  int64_t pair_shift = 0;         // int8: strip pixels between the two taps of a pair
-  std::vector<ptrdiff_t> tap;     // int8: offset of each pair
+  int64_t pair_shift = 0;      // int8: strip pixels between the two taps of a pair
+  std::vector<ptrdiff_t> tap;  // int8: offset of each pair
   size_t packed_bytes = 0, start_bytes = 0, line_bytes = 0, worker_bytes = 0;
 };
 
@@ -39,7 +39,8 @@ void pack_s8(const ConvShape& s, const int8_t* w, int16_t* out) {
       for (int64_t kw = 0; kw < pairs_per_row(s) * 2; kw += 2) {
         for (int64_t i = 0; i < kBlock; ++i) {
           const int64_t c = b * kBlock + i;
-          for (int64_t j = 0; j < 2; ++j) *out++ = c < s.ic && kw + j < s.kw ? w[(c * s.kh + kh) * s.kw + kw + j] : int16_t(0);
+          for (int64_t j = 0; j < 2; ++j)
+            *out++ = c < s.ic && kw + j < s.kw ? w[(c * s.kh + kh) * s.kw + kw + j] : int16_t(0);
         }
       }
     }
@@ -66,7 +67,9 @@ Item item_at(const DepthwiseParams& d, int64_t index) {
   return {plane, plane % d.shape.in_blocks(), row, std::min(strip.rows, d.phase.rows - row)};
 }
 int64_t item_count(const DepthwiseParams& d) { return d.shape.batch * d.shape.in_blocks() * d.phase.strip.count; }
-int64_t item_grain(const DepthwiseParams& d) { return grain_for(d.phase.strip.rows * d.phase.cols * kBlock * int64_t(d.phase.taps.size())); }
+int64_t item_grain(const DepthwiseParams& d) {
+  return grain_for(d.phase.strip.rows * d.phase.cols * kBlock * int64_t(d.phase.taps.size()));
+}
 
 template <typename T>
 PanelGeometry geometry_of(const DepthwiseParams& d, const Item& item, T* y) {
@@ -83,14 +86,26 @@ PanelGeometry geometry_of(const DepthwiseParams& d, const Item& item, T* y) {
   return g;
 }
 
-/// A strip of int16 pixels (plain), then each pixel paired with the one `pair_shift` to its right.
-void fill_pairs(const DepthwiseParams& d, const Item& item, const int8_t* x, int16_t* plain, int16_t* pairs) {
+/// The strip's rows as int16, each pixel paired with the one `pair_shift` to its right. `line` holds one row of single
+/// pixels.
+void fill_pairs(const DepthwiseParams& d, const Item& item, const int8_t* x, int16_t* line, int16_t* pairs) {
   const ConvStrip& strip = d.phase.strip;
-  const int64_t pixels = strip.height * strip.width;
-  fill_strip_s8(d.shape, d.phase, 1, x, item.row, d.zero_point_x, d.widen, plain);
-  // The last pixels pair with memory behind the strip: weights 0, any value will do, but it must be there.
-  std::memset(plain + pixels * kBlock, 0, size_t(d.pair_shift * kBlock) * sizeof(int16_t));
-  d.interleave({plain, ptrdiff_t(d.pair_shift * kBlock), pairs, pixels});
+  const StripRows rows = strip_rows(d.shape, d.phase, item.row);
+  const StripColumns cols = strip_columns(d.shape, strip);
+  const int64_t row = strip.width * 2 * kBlock;
+  std::memset(pairs, 0, size_t(rows.begin * row) * sizeof(int16_t));
+  std::memset(pairs + rows.end * row, 0, size_t((strip.height - rows.end) * row) * sizeof(int16_t));
+  // Padding columns stay 0; so do the pixels behind the row, which its last ones are paired with (by weights 0).
+  std::memset(line, 0, size_t(cols.begin * kBlock) * sizeof(int16_t));
+  std::memset(line + cols.end * kBlock, 0, size_t((strip.width + d.pair_shift - cols.end) * kBlock) * sizeof(int16_t));
+  for (int64_t r = rows.begin; r < rows.end; ++r) {
+    const int8_t* in = x + ((rows.src + (r - rows.begin) * strip.src_row_step) * d.shape.iw + cols.src) * kBlock;
+    if (cols.end > cols.begin) {
+      d.widen({in, ptrdiff_t(strip.src_col_step * kBlock), line + cols.begin * kBlock, cols.end - cols.begin,
+               d.zero_point_x});
+    }
+    d.interleave({line, ptrdiff_t(d.pair_shift * kBlock), pairs + r * row, strip.width});
+  }
 }
 
 Status run_depthwise_s8(const Step& step, const RunContext& context) {
@@ -100,10 +115,10 @@ Status run_depthwise_s8(const Step& step, const RunContext& context) {
   const int8_t* x = context.input<int8_t>(step, 0);
   const auto work = [&](int64_t begin, int64_t end, int worker) {
     uint8_t* own = context.scratch + size_t(worker) * d.worker_bytes;
-    int16_t *plain = reinterpret_cast<int16_t*>(own), *pairs = reinterpret_cast<int16_t*>(own + d.line_bytes);
+    int16_t *line = reinterpret_cast<int16_t*>(own), *pairs = reinterpret_cast<int16_t*>(own + d.line_bytes);
     for (int64_t i = begin; i < end; ++i) {
       const Item item = item_at(d, i);
-      fill_pairs(d, item, x + item.plane * s.ih * s.iw * kBlock, plain, pairs);
+      fill_pairs(d, item, x + item.plane * s.ih * s.iw * kBlock, line, pairs);
       DepthwiseS8Args args{d.float_output ? geometry_of(d, item, context.output<float>(step, 0))
                                           : geometry_of(d, item, context.output<int8_t>(step, 0)),
                            pairs, nullptr, d.epilogue};
@@ -134,15 +149,18 @@ Status run_depthwise_f32(const Step& step, const RunContext& context) {
   }
   if (d.bias_at_run) {
     float* values = reinterpret_cast<float*>(context.scratch + d.packed_bytes);
-    for (int64_t c = 0; c < s.out_blocks() * kBlock; ++c) values[c] = c < s.oc ? context.input<float>(step, 2)[c] : 0.0f;
+    for (int64_t c = 0; c < s.out_blocks() * kBlock; ++c)
+      values[c] = c < s.oc ? context.input<float>(step, 2)[c] : 0.0f;
     start = values;
   }
   const auto work = [&](int64_t begin, int64_t end, int worker) {
-    float* own = reinterpret_cast<float*>(context.scratch + d.packed_bytes + d.start_bytes + size_t(worker) * d.worker_bytes);
+    float* own =
+        reinterpret_cast<float*>(context.scratch + d.packed_bytes + d.start_bytes + size_t(worker) * d.worker_bytes);
     for (int64_t i = begin; i < end; ++i) {
       const Item item = item_at(d, i);
       const float* plane = x + item.plane * s.ih * s.iw * kBlock;
-      DepthwiseF32Args args{geometry_of(d, item, context.output<float>(step, 0)), nullptr, nullptr, start + item.block * kBlock, d.clamp};
+      DepthwiseF32Args args{geometry_of(d, item, context.output<float>(step, 0)), nullptr, nullptr,
+                            start + item.block * kBlock, d.clamp};
       if (strip.direct) {
         args.x = plane + ((item.row * d.phase.row_mult + strip.first_row) * s.iw + strip.first_col) * kBlock;
       } else {
@@ -177,9 +195,8 @@ Status prepare_s8(OpPrepare& p, DepthwiseParams& d) {
   for (int64_t kh = 0; kh < s.kh; ++kh) {
     for (int64_t kw = 0; kw < s.kw; kw += 2) d.tap.push_back((kh * s.dh * strip.width + kw * s.dw) * 2 * kBlock);
   }
-  const size_t pixels = size_t(strip.height * strip.width);
-  d.line_bytes = align_up((pixels + size_t(d.pair_shift)) * kBlock * sizeof(int16_t));
-  d.worker_bytes = d.line_bytes + align_up(pixels * 2 * kBlock * sizeof(int16_t));
+  d.line_bytes = align_up(size_t(strip.width + d.pair_shift) * kBlock * sizeof(int16_t));
+  d.worker_bytes = d.line_bytes + align_up(size_t(strip.height * strip.width) * 2 * kBlock * sizeof(int16_t));
   const size_t bytes = size_t(s.in_blocks() * s.kh * pairs_per_row(s)) * 2 * kBlock * sizeof(int16_t);
   const int8_t* source = w.data.as<int8_t>();
   LQ_ASSIGN_OR_RETURN(d.packed, p.packs.get(p.pack_key("depthwise_s8"), bytes,
@@ -221,9 +238,10 @@ Status prepare_depthwise(OpPrepare& p, const ConvShape& shape, bool integer) {
   DepthwiseParams& d = p.make_params<DepthwiseParams>();
   d.shape = shape;
   d.phase = std::move(conv_phases(shape)[0]);
-  // int8: 16 bytes of plain and 32 of paired int16 a pixel.
-  const int64_t pixel_bytes = integer ? 48 : kBlock * int64_t(sizeof(float));
-  LQ_RETURN_IF_ERROR(plan_strip(d.phase, shape, {pixel_bytes, kBlock, !integer, shape.batch * shape.in_blocks(), p.threads}));
+  const int64_t pixel_bytes = 32;  // 8 pairs of int16, or 8 floats
+  LQ_RETURN_IF_ERROR(
+      plan_strip(d.phase, shape,
+                 {pixel_bytes, kBlock, !integer, shape.batch * shape.in_blocks(), p.threads, kDepthwiseStripBytes}));
   LQ_RETURN_IF_ERROR(integer ? prepare_s8(p, d) : prepare_f32(p, d));
   p.step.scratch_bytes = d.packed_bytes + d.start_bytes + d.worker_bytes * size_t(p.threads);
   return {};

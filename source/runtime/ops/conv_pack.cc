@@ -13,10 +13,8 @@ void for_each_block(const ConvTile& t, F&& f) {
   if (t.tail > 0) f(int64_t(t.blocks) * kBlock, int64_t(t.tail));
 }
 
-/// Rows of the strip that lie inside the image.
-struct StripRows {
-  int64_t begin, end, src;
-};
+}  // namespace
+
 StripRows strip_rows(const ConvShape& s, const ConvPhase& phase, int64_t row) {
   const ConvStrip& strip = phase.strip;
   const int64_t first = row * phase.row_mult + strip.first_row, step = strip.src_row_step;
@@ -26,8 +24,6 @@ StripRows strip_rows(const ConvShape& s, const ConvPhase& phase, int64_t row) {
   const int64_t end = first >= s.ih ? 0 : (s.ih - 1 - first) / step + 1;
   return {std::min(begin, height), std::clamp(end, std::min(begin, height), height), first + begin * step};
 }
-
-}  // namespace
 
 StripColumns strip_columns(const ConvShape& s, const ConvStrip& strip) {
   const int64_t first = strip.first_col, step = strip.src_col_step;
@@ -84,34 +80,37 @@ void pack_conv_f32(const ConvPlan& plan, const WeightStrides& strides, const flo
   }
 }
 
-void fill_strip_s8(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row, int32_t zero_point,
-                   WidenS8Fn widen, int16_t* strip) {
+void fill_strip_s8(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row,
+                   int32_t zero_point, WidenS8Fn widen, int16_t* strip) {
   const ConvStrip& g = phase.strip;
   const StripRows rows = strip_rows(s, phase, row);
   const StripColumns cols = strip_columns(s, g);
   const int64_t line = g.width * kBlock;
   // Rows without any padding lie one after another on both sides: one run.
-  const bool contiguous = g.width == s.iw && cols.begin == 0 && cols.end == g.width && g.src_col_step == 1 && g.src_row_step == 1;
+  const bool contiguous =
+      g.width == s.iw && cols.begin == 0 && cols.end == g.width && g.src_col_step == 1 && g.src_row_step == 1;
   for (int64_t b = 0; b < blocks; ++b, x += s.ih * s.iw * kBlock, strip += g.height * line) {
     std::memset(strip, 0, size_t(rows.begin * line) * sizeof(int16_t));
     std::memset(strip + rows.end * line, 0, size_t((g.height - rows.end) * line) * sizeof(int16_t));
     if (rows.begin == rows.end) continue;
     if (contiguous) {
-      widen({x + rows.src * s.iw * kBlock, kBlock, strip + rows.begin * line, (rows.end - rows.begin) * g.width, zero_point});
+      widen({x + rows.src * s.iw * kBlock, kBlock, strip + rows.begin * line, (rows.end - rows.begin) * g.width,
+             zero_point});
       continue;
     }
     for (int64_t r = rows.begin; r < rows.end; ++r) {
       int16_t* out = strip + r * line;
       const int8_t* in = x + ((rows.src + (r - rows.begin) * g.src_row_step) * s.iw + cols.src) * kBlock;
       std::memset(out, 0, size_t(cols.begin * kBlock) * sizeof(int16_t));
-      if (cols.end > cols.begin) widen({in, ptrdiff_t(g.src_col_step * kBlock), out + cols.begin * kBlock, cols.end - cols.begin, zero_point});
+      if (cols.end > cols.begin)
+        widen({in, ptrdiff_t(g.src_col_step * kBlock), out + cols.begin * kBlock, cols.end - cols.begin, zero_point});
       std::memset(out + cols.end * kBlock, 0, size_t((g.width - cols.end) * kBlock) * sizeof(int16_t));
     }
   }
 }
 
-void fill_strip_f32(const ConvShape& s, const ConvPhase& phase, int64_t channel, int64_t channels, const float* x, int64_t row,
-                    float* strip) {
+void fill_strip_f32(const ConvShape& s, const ConvPhase& phase, int64_t channel, int64_t channels, const float* x,
+                    int64_t row, float* strip) {
   const ConvStrip& g = phase.strip;
   const StripRows rows = strip_rows(s, phase, row);
   const StripColumns cols = strip_columns(s, g);

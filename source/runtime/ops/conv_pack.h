@@ -9,11 +9,17 @@ void pack_conv_s8(const ConvPlan& plan, const WeightStrides& strides, const int8
 void pack_conv_f32(const ConvPlan& plan, const WeightStrides& strides, const float* w, float* out);
 
 /// Output rows [row, row + strip.rows) of image `x` (the blocks of one image, NCHWc8) as int16 without zero point.
-void fill_strip_s8(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row, int32_t zero_point,
-                   WidenS8Fn widen, int16_t* strip);
+void fill_strip_s8(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row,
+                   int32_t zero_point, WidenS8Fn widen, int16_t* strip);
 /// The same for floats. `channel`: the first of `channels` to take; not a multiple of 8 only with `gather`.
-void fill_strip_f32(const ConvShape& s, const ConvPhase& phase, int64_t channel, int64_t channels, const float* x, int64_t row,
-                    float* strip);
+void fill_strip_f32(const ConvShape& s, const ConvPhase& phase, int64_t channel, int64_t channels, const float* x,
+                    int64_t row, float* strip);
+
+/// Rows of the strip of output row `row` on that lie inside the image: [begin, end), reading from input row `src` on.
+struct StripRows {
+  int64_t begin, end, src;
+};
+StripRows strip_rows(const ConvShape& s, const ConvPhase& phase, int64_t row);
 
 /// Columns of a strip row that lie inside the image: [begin, end), reading from column `src` on.
 struct StripColumns {

@@ -5,8 +5,6 @@
 namespace lq {
 namespace {
 
-// A strip should stay in a core's second-level cache beside a panel of weights.
-constexpr int64_t kStripBytes = 128 << 10;
 constexpr int64_t kMaxStripBytes = int64_t(256) << 20;
 constexpr int64_t kPiecesPerThread = 4;
 
@@ -16,7 +14,9 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 struct AxisSpan {
   int64_t step, src_step;
   explicit AxisSpan(int64_t lo, int64_t hi, int64_t mult) : step(lo == hi ? 1 : mult), src_step(lo == hi ? mult : 1) {}
-  static int64_t extent(int64_t outputs, int64_t step, int64_t lo, int64_t hi) { return (outputs - 1) * step + (hi - lo) + 1; }
+  static int64_t extent(int64_t outputs, int64_t step, int64_t lo, int64_t hi) {
+    return (outputs - 1) * step + (hi - lo) + 1;
+  }
 };
 
 void add_tile(ConvPlan& plan, int64_t channel, int64_t lanes, int64_t in_begin, int64_t in_count) {
@@ -56,7 +56,8 @@ Result<ConvShape> conv_shape(const OpPrepare& p, bool transposed) {
   s.oc = y.shape[1], s.oh = g.output[0], s.ow = flat ? 1 : g.output[1];
   s.groups = attrs.groups;
   s.kh = g.kernel[0], s.sh = g.strides[0], s.dh = g.dilations[0], s.pad_h = g.pads_begin[0];
-  s.kw = flat ? 1 : g.kernel[1], s.sw = flat ? 1 : g.strides[1], s.dw = flat ? 1 : g.dilations[1], s.pad_w = flat ? 0 : g.pads_begin[1];
+  s.kw = flat ? 1 : g.kernel[1], s.sw = flat ? 1 : g.strides[1], s.dw = flat ? 1 : g.dilations[1],
+  s.pad_w = flat ? 0 : g.pads_begin[1];
   if (s.groups < 1 || s.ic < 1 || s.oc < 1 || s.ic % s.groups != 0 || s.oc % s.groups != 0) {
     return invalid_argument(std::to_string(s.groups) + " groups do not divide " + std::to_string(s.ic) + " input and " +
                             std::to_string(s.oc) + " output channels");
@@ -64,17 +65,26 @@ Result<ConvShape> conv_shape(const OpPrepare& p, bool transposed) {
   s.icg = s.ic / s.groups, s.ocg = s.oc / s.groups;
   const Shape expected = transposed ? Shape{s.ic, s.ocg, s.kh, s.kw} : Shape{s.oc, s.icg, s.kh, s.kw};
   if (w.shape[0] != expected[0] || w.shape[1] != expected[1] || y.shape[2] != s.oh || (!flat && y.shape[3] != s.ow)) {
-    return invalid_argument("weights " + shape_string(w.shape) + " do not fit input " + shape_string(x.shape) + " and output " +
-                            shape_string(y.shape));
+    return invalid_argument("weights " + shape_string(w.shape) + " do not fit input " + shape_string(x.shape) +
+                            " and output " + shape_string(y.shape));
   }
-  if (s.ic > INT32_MAX / 2 || s.oc > INT32_MAX / 2) return unsupported("more than 2^30 channels");
+  // What follows makes vectors a tap, a tile and a phase: bounded before a hostile file makes them huge.
+  constexpr int64_t kMaxChannels = 1 << 20, kMaxTaps = 1 << 16, kMaxExtent = 1 << 30, kMaxWeights = int64_t(1) << 40;
+  const bool small = std::max(s.ic, s.oc) <= kMaxChannels && std::max(s.kh, s.kw) <= kMaxTaps &&
+                     s.kh * s.kw <= kMaxTaps && std::max(std::max(s.ih, s.iw), std::max(s.oh, s.ow)) <= kMaxExtent &&
+                     (s.ic + kBlock) * (s.oc + 2 * kBlock) <= kMaxWeights / (s.kh * s.kw);
+  if (!small) {
+    return unsupported("input " + shape_string(x.shape) + " with weights " + shape_string(w.shape) +
+                       " is too large to run");
+  }
   return s;
 }
 
 std::vector<ConvPhase> conv_phases(const ConvShape& s) {
   ConvPhase phase{s.oh, s.ow, 0, 0, 1, 1, s.sh, s.sw, {}, 0, {}};
   for (int64_t kh = 0; kh < s.kh; ++kh) {
-    for (int64_t kw = 0; kw < s.kw; ++kw) phase.taps.push_back({kh * s.kw + kw, kh * s.dh - s.pad_h, kw * s.dw - s.pad_w});
+    for (int64_t kw = 0; kw < s.kw; ++kw)
+      phase.taps.push_back({kh * s.kw + kw, kh * s.dh - s.pad_h, kw * s.dw - s.pad_w});
   }
   return {std::move(phase)};
 }
@@ -87,11 +97,13 @@ void plan_tiles(ConvPlan& plan) {
     const int64_t width = s.groups == 1 || s.ocg % 16 == 0 ? 16 : 8;
     for (int64_t c = 0; c < s.oc; c += width) {
       const int64_t lanes = std::min(width, s.oc - c);
-      const int64_t first = c / s.ocg * s.icg, end = ((c + lanes - 1) / s.ocg + 1) * s.icg, begin = first / kBlock * kBlock;
+      const int64_t first = c / s.ocg * s.icg, end = ((c + lanes - 1) / s.ocg + 1) * s.icg,
+                    begin = first / kBlock * kBlock;
       add_tile(plan, c, lanes, begin, end - begin);
     }
   } else {
-    // Canonical order counts blocks from the group's first channel, and 0 · x is not nothing if x is inf: groups stay apart.
+    // Canonical order counts blocks from the group's first channel, and 0 · x is not nothing if x is inf: groups stay
+    // apart.
     plan.strip_blocks = ceil_div(s.icg, kBlock);
     plan.gather = s.groups > 1 && s.icg % kBlock != 0;
     plan.scatter = s.groups > 1 && s.ocg % kBlock != 0;
@@ -125,14 +137,17 @@ Status plan_strip(ConvPhase& phase, const ConvShape& s, const StripOptions& opti
   strip.width = strip.direct ? s.iw : AxisSpan::extent(phase.cols, col.step, col_lo, col_hi);
   const int64_t first_height = AxisSpan::extent(1, strip.row_step, row_lo, row_hi);
   constexpr int64_t kMaxExtent = int64_t(1) << 30;
-  if (!strip.direct && (strip.width > kMaxExtent || first_height > kMaxExtent ||
-                        double(strip.width) * double(first_height) * double(options.pixel_bytes) > double(kMaxStripBytes))) {
+  if (!strip.direct &&
+      (strip.width > kMaxExtent || first_height > kMaxExtent ||
+       double(strip.width) * double(first_height) * double(options.pixel_bytes) > double(kMaxStripBytes))) {
     return unsupported("one output row spans " + std::to_string(first_height) + " x " + std::to_string(strip.width) +
                        " input pixels with padding; pads or dilations this large cannot run");
   }
   const int64_t row_bytes = std::max<int64_t>(1, strip.width * options.pixel_bytes);
-  const int64_t fit = (kStripBytes / row_bytes - (row_hi - row_lo) - 1) / strip.row_step + 1;  // rows whose input fits
-  const int64_t wanted = ceil_div(kPiecesPerThread * options.threads, std::max<int64_t>(1, options.pieces_per_row_strip));
+  const int64_t fit =
+      (options.budget_bytes / row_bytes - (row_hi - row_lo) - 1) / strip.row_step + 1;  // rows whose input fits
+  const int64_t wanted =
+      ceil_div(kPiecesPerThread * options.threads, std::max<int64_t>(1, options.pieces_per_row_strip));
   const int64_t rows = options.threads > 1 ? std::min(fit, ceil_div(phase.rows, wanted)) : fit;
   strip.rows = std::clamp<int64_t>(rows, 1, phase.rows);
   strip.count = ceil_div(phase.rows, strip.rows);

@@ -1,5 +1,5 @@
-// Shape side of Conv and ConvTranspose: how a layer is cut into phases (regular grids of outputs that share their taps),
-// tiles (panels of 8 or 16 output channels) and strips (rows of outputs whose input fits a cache).
+// Shape side of Conv and ConvTranspose: how a layer is cut into phases (regular grids of outputs that share their
+// taps), tiles (panels of 8 or 16 output channels) and strips (rows of outputs whose input fits a cache).
 #pragma once
 #include <vector>
 
@@ -26,12 +26,12 @@ struct ConvTap {
 /// How a phase reads its input: straight from x, or from a strip buffer padded with zeros (worker scratch).
 struct ConvStrip {
   bool direct = false;
-  int64_t rows = 0, count = 0;         // output rows a strip, strips a phase
-  int64_t height = 0, width = 0;       // pixels of the strip buffer
-  int64_t row_step = 0, col_step = 0;  // its pixels between neighbouring outputs
+  int64_t rows = 0, count = 0;                 // output rows a strip, strips a phase
+  int64_t height = 0, width = 0;               // pixels of the strip buffer
+  int64_t row_step = 0, col_step = 0;          // its pixels between neighbouring outputs
   int64_t src_row_step = 1, src_col_step = 1;  // input pixels between its pixels
   int64_t first_row = 0, first_col = 0;        // smallest dy, dx
-  std::vector<ptrdiff_t> tap;          // element offset of each tap
+  std::vector<ptrdiff_t> tap;                  // element offset of each tap
 };
 
 /// Outputs (row0 + j · row_step, col0 + i · col_step), j < rows, i < cols: all have the same taps, in ascending order.
@@ -56,12 +56,12 @@ struct ConvPlan {
   bool integer = false;
   std::vector<ConvPhase> phases;
   std::vector<ConvTile> tiles;
-  int64_t panel_total = 0;    // elements a tap of all tiles
-  int64_t weight_total = 0;   // elements of all phases
-  int32_t slots = 0;          // constants of all tiles
-  int64_t strip_blocks = 0;   // blocks in a strip: int8 all channels, float one group's
-  bool gather = false;        // float: a group's channels don't start at a block, the strip collects them
-  bool scatter = false;       // float: a group's outputs don't fill blocks, results go through a buffer
+  int64_t panel_total = 0;   // elements a tap of all tiles
+  int64_t weight_total = 0;  // elements of all phases
+  int32_t slots = 0;         // constants of all tiles
+  int64_t strip_blocks = 0;  // blocks in a strip: int8 all channels, float one group's
+  bool gather = false;       // float: a group's channels don't start at a block, the strip collects them
+  bool scatter = false;      // float: a group's outputs don't fill blocks, results go through a buffer
 };
 
 /// Reads shapes and attributes (already inferred and checked); Status where the runtime has no form for them.
@@ -77,8 +77,13 @@ struct StripOptions {
   bool allow_direct;
   int64_t pieces_per_row_strip;  // independent work items one strip gives (batch × tiles)
   int threads;
+  int64_t budget_bytes;  // wanted size of a strip
 };
-/// Chooses a phase's strips. kUnsupported if a single output row would need an absurd buffer (hostile pads or dilations).
+// Panels read a strip once a tile: it should stay in a core's second-level cache beside a panel of weights. A depthwise
+// strip is read once, straight after it was made: first-level cache.
+inline constexpr int64_t kPanelStripBytes = 128 << 10, kDepthwiseStripBytes = 24 << 10;
+/// Chooses a phase's strips. kUnsupported if a single output row would need an absurd buffer (hostile pads or
+/// dilations).
 Status plan_strip(ConvPhase& phase, const ConvShape& s, const StripOptions& options);
 
 /// Where to find the weight of (group, output in the group, input in the group, tap).

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/ops/product_quant.h"
+
 namespace lq {
 namespace {
 
@@ -15,11 +17,13 @@ struct Item {
 Item item_at(const ConvPlan& plan, const ConvPhase& phase, int64_t index) {
   const int64_t tiles = int64_t(plan.tiles.size()), key = index / tiles;
   const int64_t row = key % phase.strip.count * phase.strip.rows;
-  return {plan.tiles[size_t(index % tiles)], key / phase.strip.count, row, std::min(phase.strip.rows, phase.rows - row), key};
+  return {plan.tiles[size_t(index % tiles)], key / phase.strip.count, row, std::min(phase.strip.rows, phase.rows - row),
+          key};
 }
 
 int64_t phase_grain(const ConvPlan& plan, const ConvPhase& phase) {
-  return grain_for(phase.strip.rows * phase.cols * plan.panel_total / int64_t(plan.tiles.size()) * int64_t(phase.taps.size()));
+  const int64_t tile_macs = plan.panel_total / int64_t(plan.tiles.size()) * int64_t(phase.taps.size());
+  return grain_for(saturating_product({phase.strip.rows, phase.cols, tile_macs}));
 }
 
 /// Everything but y, and but x's steps in direct mode.
@@ -46,7 +50,8 @@ template <typename T>
 void set_output(PanelGeometry& g, const ConvShape& s, const ConvPhase& phase, const Item& item, T* y) {
   const int64_t plane = s.oh * s.ow * kBlock;
   const int64_t row = phase.row0 + item.row * phase.row_step;
-  T* first = y + (item.image * s.out_blocks() + item.tile.channel / kBlock) * plane + (row * s.ow + phase.col0) * kBlock;
+  T* first =
+      y + (item.image * s.out_blocks() + item.tile.channel / kBlock) * plane + (row * s.ow + phase.col0) * kBlock;
   g.y[0] = first;
   g.y[1] = item.tile.width == 16 ? first + plane : nullptr;
   g.y_row = phase.row_step * s.ow * kBlock;
@@ -65,7 +70,8 @@ void scatter(const ConvShape& s, const ConvPhase& phase, const Item& item, const
       const int64_t row = phase.row0 + (item.row + r) * phase.row_step;
       for (int64_t i = 0; i < phase.cols; ++i) {
         const bool real = c < first + item.tile.lanes;
-        channel[(row * s.ow + phase.col0 + i * phase.col_step) * kBlock] = real ? results[(r * phase.cols + i) * 16 + c - first] : 0.0f;
+        channel[(row * s.ow + phase.col0 + i * phase.col_step) * kBlock] =
+            real ? results[(r * phase.cols + i) * 16 + c - first] : 0.0f;
       }
     }
   }
@@ -98,7 +104,8 @@ Status run_conv_s8(const Step& step, const RunContext& context) {
         }
         ConvS8Args args{panel_geometry(phase, item), strip, nullptr, params.epilogue};
         args.x += item.tile.in_begin / kBlock * args.geometry.x_block;
-        args.w = static_cast<const int16_t*>(params.packed) + phase.weights + item.tile.panel * int64_t(phase.taps.size());
+        args.w =
+            static_cast<const int16_t*>(params.packed) + phase.weights + item.tile.panel * int64_t(phase.taps.size());
         args.epilogue.bias = params.bias.data() + item.tile.slot;
         args.epilogue.multiplier = params.constants.data() + item.tile.slot;
         if (params.float_output) {
@@ -137,8 +144,8 @@ RunConstants constants_of_run(const ConvParams& params, const Step& step, const 
 }
 
 /// x of an item: the worker's strip (filled when the item needs another one than before), or the tensor itself.
-void set_input(ConvF32Args& args, const ConvPlan& plan, const ConvPhase& phase, const Item& item, const float* x, float* strip,
-               int64_t& filled) {
+void set_input(ConvF32Args& args, const ConvPlan& plan, const ConvPhase& phase, const Item& item, const float* x,
+               float* strip, int64_t& filled) {
   const ConvShape& s = plan.shape;
   const int64_t channel = item.tile.group * s.icg, plane = s.ih * s.iw * kBlock;
   const float* image = x + item.image * s.in_blocks() * plane;
@@ -172,7 +179,8 @@ Status run_conv_f32(const Step& step, const RunContext& context) {
       int64_t filled = -1;
       for (int64_t i = begin; i < end; ++i) {
         const Item item = item_at(plan, phase, i);
-        ConvF32Args args{panel_geometry(phase, item), nullptr, nullptr, constants.start + item.tile.slot, 0, 0, params.clamp};
+        ConvF32Args args{
+            panel_geometry(phase, item), nullptr, nullptr, constants.start + item.tile.slot, 0, 0, params.clamp};
         set_input(args, plan, phase, item, x, reinterpret_cast<float*>(own), filled);
         args.w = constants.weights + phase.weights + item.tile.panel * int64_t(phase.taps.size());
         if (plan.scatter) {

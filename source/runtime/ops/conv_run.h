@@ -10,14 +10,14 @@ namespace lq {
 struct ConvParams {
   ConvPlan plan;
   WeightStrides strides;
-  const void* packed = nullptr;       // nullptr (float only): the weights are no constant, packed at every run
-  std::vector<float> constants;       // int8: multiplier; float: start (the bias); one entry a slot
-  std::vector<int32_t> bias;          // int8, one entry a slot
-  bool bias_at_run = false;           // float: the bias is no constant
+  const void* packed = nullptr;  // nullptr (float only): the weights are no constant, packed at every run
+  std::vector<float> constants;  // int8: multiplier; float: start (the bias); one entry a slot
+  std::vector<int32_t> bias;     // int8, one entry a slot
+  bool bias_at_run = false;      // float: the bias is no constant
   bool float_output = true;
   int32_t zero_point_x = 0;
-  Epilogue epilogue{};                // int8
-  FloatClamp clamp{};                 // float
+  Epilogue epilogue{};  // int8
+  FloatClamp clamp{};   // float
   ConvS8Fn conv_s8 = nullptr;
   ConvF32Fn conv_f32 = nullptr;
   WidenS8Fn widen = nullptr;
@@ -32,7 +32,8 @@ Status run_conv_f32(const Step& step, const RunContext& context);
 template <typename T>
 void fill_slots(const std::vector<ConvTile>& tiles, const T* values, T* slots) {
   for (const ConvTile& t : tiles) {
-    for (int32_t l = 0; l < t.width; ++l) slots[t.slot + l] = l < t.lanes && values != nullptr ? values[t.channel + l] : T(0);
+    for (int32_t l = 0; l < t.width; ++l)
+      slots[t.slot + l] = l < t.lanes && values != nullptr ? values[t.channel + l] : T(0);
   }
 }
 
@@ -43,7 +44,8 @@ int64_t grain_for(int64_t macs_per_item);
 Result<bool> check_conv(const OpPrepare& p, const ConvShape& s);
 
 /// Shared by Conv and ConvTranspose: everything behind the choice of phases.
-Status prepare_conv_panels(OpPrepare& p, const ConvShape& shape, std::vector<ConvPhase> phases, bool transposed, bool integer);
+Status prepare_conv_panels(OpPrepare& p, const ConvShape& shape, std::vector<ConvPhase> phases, bool transposed,
+                           bool integer);
 
 Status prepare_conv_transpose(OpPrepare& p);  // conv_transpose.cc
 

@@ -1,9 +1,10 @@
-// ConvTranspose as ordinary convolutions: outputs whose position has the same residue modulo the stride see the same kernel
-// positions, at fixed distances in the input, so each residue is one phase of the panel engine. Per output the taps stay in
-// ascending (kernel row, kernel column) order, which is the canonical order of a float sum.
+// ConvTranspose as ordinary convolutions: outputs whose position has the same residue modulo the stride see the same
+// kernel positions, at fixed distances in the input, so each residue is one phase of the panel engine. Per output the
+// taps stay in ascending (kernel row, kernel column) order, which is the canonical order of a float sum.
 #include <algorithm>
 
 #include "runtime/ops/conv_run.h"
+#include "runtime/ops/product_quant.h"
 
 namespace lq {
 namespace {
@@ -14,7 +15,8 @@ struct AxisPhase {
   std::vector<int64_t> k, offset;  // kernel positions and their input offset
 };
 
-std::vector<AxisPhase> axis_phases(int64_t kernel, int64_t stride, int64_t dilation, int64_t pad, int64_t out, bool* all_covered) {
+std::vector<AxisPhase> axis_phases(int64_t kernel, int64_t stride, int64_t dilation, int64_t pad, int64_t out,
+                                   bool* all_covered) {
   std::vector<AxisPhase> phases;
   std::vector<int64_t> residues;
   for (int64_t k = 0; k < kernel; ++k) {
@@ -49,7 +51,8 @@ std::vector<ConvPhase> conv_transpose_phases(const ConvShape& s) {
     for (const AxisPhase& c : cols) {
       ConvPhase phase{r.count, c.count, r.first, c.first, s.sh, s.sw, 1, 1, {}, 0, {}};
       for (size_t i = 0; i < r.k.size(); ++i) {
-        for (size_t j = 0; j < c.k.size(); ++j) phase.taps.push_back({r.k[i] * s.kw + c.k[j], r.offset[i], c.offset[j]});
+        for (size_t j = 0; j < c.k.size(); ++j)
+          phase.taps.push_back({r.k[i] * s.kw + c.k[j], r.offset[i], c.offset[j]});
       }
       phases.push_back(std::move(phase));
     }
@@ -61,7 +64,7 @@ Status prepare_conv_transpose(OpPrepare& p) {
   LQ_ASSIGN_OR_RETURN(const ConvShape shape, conv_shape(p, true));
   LQ_ASSIGN_OR_RETURN(const bool integer, check_conv(p, shape));
   p.step.integer = integer;
-  p.step.macs = shape.batch * shape.ic * shape.ih * shape.iw * shape.ocg * shape.kh * shape.kw;
+  p.step.macs = saturating_product({shape.batch, shape.ic, shape.ih, shape.iw, shape.ocg, shape.kh, shape.kw});
   return prepare_conv_panels(p, shape, conv_transpose_phases(shape), true, integer);
 }
 

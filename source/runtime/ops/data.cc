@@ -54,7 +54,8 @@ Status prepare_shape(OpPrepare& p) {
     const auto bound = [rank](int64_t v) { return std::clamp<int64_t>(v < 0 ? v + rank : v, 0, rank); };
     for (int64_t i = bound(attrs.start); i < bound(attrs.end); ++i) params.values.push_back(x[size_t(i)]);
   }
-  if (element_count(p.output(0).shape) != int64_t(params.values.size())) return internal_error("output shape is inconsistent");
+  if (element_count(p.output(0).shape) != int64_t(params.values.size()))
+    return internal_error("output shape is inconsistent");
   return set_kernel(p, params, p.node.op == Op::Size ? "size" : "shape", DType::Int64, &run_values);
 }
 
@@ -69,8 +70,10 @@ Status run_range(const Step& step, const RunContext& context) {
   const T start = *context.input<T>(step, 0), delta = *context.input<T>(step, 2);
   T* y = context.output<T>(step, 0);
   for (int64_t i = 0; i < step.params_as<CountParams>().count; ++i) {
-    if constexpr (std::is_integral_v<T>) y[i] = T(uint64_t(start) + uint64_t(i) * uint64_t(delta));
-    else y[i] = T(double(start) + double(i) * double(delta));
+    if constexpr (std::is_integral_v<T>)
+      y[i] = T(uint64_t(start) + uint64_t(i) * uint64_t(delta));
+    else
+      y[i] = T(double(start) + double(i) * double(delta));
   }
   return {};
 }
@@ -84,12 +87,18 @@ Status prepare_range(OpPrepare& p) {
   }
   params.count = element_count(p.output(0).shape);
   switch (p.output(0).dtype) {
-    case DType::Float32: return set_kernel(p, params, "range", DType::Float32, &run_range<float>);
-    case DType::Float64: return set_kernel(p, params, "range", DType::Float64, &run_range<double>);
-    case DType::Int16: return set_kernel(p, params, "range", DType::Int16, &run_range<int16_t>);
-    case DType::Int32: return set_kernel(p, params, "range", DType::Int32, &run_range<int32_t>);
-    case DType::Int64: return set_kernel(p, params, "range", DType::Int64, &run_range<int64_t>);
-    default: return set_kernel(p, params, "range", p.output(0).dtype, nullptr);
+    case DType::Float32:
+      return set_kernel(p, params, "range", DType::Float32, &run_range<float>);
+    case DType::Float64:
+      return set_kernel(p, params, "range", DType::Float64, &run_range<double>);
+    case DType::Int16:
+      return set_kernel(p, params, "range", DType::Int16, &run_range<int16_t>);
+    case DType::Int32:
+      return set_kernel(p, params, "range", DType::Int32, &run_range<int32_t>);
+    case DType::Int64:
+      return set_kernel(p, params, "range", DType::Int64, &run_range<int64_t>);
+    default:
+      return set_kernel(p, params, "range", p.output(0).dtype, nullptr);
   }
 }
 
@@ -110,7 +119,8 @@ Status prepare_constant_of_shape(OpPrepare& p) {
   if (params.has_value && (p.input(1).dtype != y.dtype || element_count(p.input(1).shape) != 1)) {
     return invalid_argument("the value of ConstantOfShape must be one element of the output's type");
   }
-  return set_kernel(p, params, "constant_of_shape", y.dtype, for_element_size(dtype_size(y.dtype), [](auto tag) -> RunFn {
+  return set_kernel(p, params, "constant_of_shape", y.dtype,
+                    for_element_size(dtype_size(y.dtype), [](auto tag) -> RunFn {
                       return &run_constant_of_shape<typename decltype(tag)::type>;
                     }));
 }

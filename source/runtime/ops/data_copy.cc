@@ -5,8 +5,8 @@
 namespace lq {
 namespace {
 
-constexpr int64_t kTile = 32;           // of the matrix transpose: 32 × 32 floats are 4 KB, two of them stay in L1
-constexpr int64_t kMinTransposed = 4;   // shorter axes gain nothing from tiles
+constexpr int64_t kTile = 32;          // of the matrix transpose: 32 × 32 floats are 4 KB, two of them stay in L1
+constexpr int64_t kMinTransposed = 4;  // shorter axes gain nothing from tiles
 
 // Copies one matrix: to[i · to_stride + j] = from[i + j · from_stride].
 template <typename T>
@@ -154,6 +154,15 @@ Status finish_copy(OpPrepare& p, CopyParams& params, const char* name) {
   return set_kernel(p, params, name, y.dtype, for_element_size(params.element_size, [](auto tag) -> RunFn {
                       return &run_copy<typename decltype(tag)::type>;
                     }));
+}
+
+Status check_axis_gather(const Shape& output) {
+  constexpr int64_t kMaxEntries = int64_t(1) << 27;  // 1 GB of tables
+  for (int64_t dim : output) {
+    if (dim > kMaxEntries)
+      return unsupported("an axis of " + std::to_string(dim) + " elements is too long for index tables");
+  }
+  return {};
 }
 
 void make_axis_gather(const Shape& from, const std::vector<std::vector<int64_t>>& indices, AxisGatherParams& params) {

@@ -9,15 +9,15 @@ namespace lq {
 /// One copy from step input `input` to step output `output`; loop.strides[0] is the destination, [1] the source.
 struct CopyPart {
   size_t input = 0, output = 0;
-  int64_t to_base = 0, from_base = 0;   // elements
-  bool transposed = false;              // the last two axes form a matrix transpose, done in tiles
+  int64_t to_base = 0, from_base = 0;  // elements
+  bool transposed = false;             // the last two axes form a matrix transpose, done in tiles
   StridedLoop<2> loop;
-  StridedLoop<2> outer;                 // transposed: the axes before those two
+  StridedLoop<2> outer;  // transposed: the axes before those two
 };
 
 struct CopyParams : NamedParams {
   size_t element_size = 0;
-  int64_t output_elements = 0;          // of output 0
+  int64_t output_elements = 0;  // of output 0
   std::vector<CopyPart> parts;
   // Pad: the bytes every output element gets first. The value is a step input, or `fill_bytes` if there is none.
   bool fill = false;
@@ -32,16 +32,19 @@ Status add_copy(CopyParams& params, CopyPart part, const Shape& dims, const std:
 /// Installs the copying kernel under `name`; all inputs and outputs copied have the dtype of output 0.
 Status finish_copy(OpPrepare& p, CopyParams& params, const char* name);
 
-/// y[i0, i1, …] = x[table0[i0] + table1[i1] + …], tables in elements of x; axes after the tables are `chunk` contiguous elements.
+/// y[i0, i1, …] = x[table0[i0] + table1[i1] + …], tables in elements of x; axes after the tables are `chunk` contiguous
+/// elements.
 struct AxisGatherParams : NamedParams {
   std::vector<std::vector<int64_t>> tables;
   int64_t chunk = 1;
-  int64_t rows = 1;              // product of the table lengths but the last
+  int64_t rows = 1;  // product of the table lengths but the last
   size_t element_size = 0;
 };
 
-/// indices[d][i]: where along axis d of a row-major tensor of shape `from` output index i reads. Trailing axes that read
-/// themselves are merged into the chunk.
+/// Refuses outputs whose index tables would be unreasonably large (long axes of a hostile or empty tensor).
+Status check_axis_gather(const Shape& output);
+/// indices[d][i]: where along axis d of a row-major tensor of shape `from` output index i reads. Trailing axes that
+/// read themselves are merged into the chunk.
 void make_axis_gather(const Shape& from, const std::vector<std::vector<int64_t>>& indices, AxisGatherParams& params);
 Status finish_axis_gather(OpPrepare& p, AxisGatherParams& params, const char* name);
 

@@ -20,8 +20,8 @@ Status run_gather(const Step& step, const RunContext& context) {
   for (int64_t i = 0; i < params.count; ++i) {
     const int64_t at = int64_t(indices[i]);
     if (at < -params.axis || at >= params.axis) {
-      return invalid_argument("index " + std::to_string(at) + " is outside the axis of " +
-                              std::to_string(params.axis) + " elements");
+      return invalid_argument("index " + std::to_string(at) + " is outside the axis of " + std::to_string(params.axis) +
+                              " elements");
     }
   }
   const size_t inner = params.inner_bytes;
@@ -50,9 +50,12 @@ Status prepare_gather(OpPrepare& p) {
   params.count = dims_product(indices.shape, 0, indices.shape.size());
   params.inner_bytes = size_t(dims_product(x.shape, axis + 1, x.shape.size())) * dtype_size(x.dtype);
   switch (indices.dtype) {
-    case DType::Int32: return set_kernel(p, params, "gather", x.dtype, &run_gather<int32_t>);
-    case DType::Int64: return set_kernel(p, params, "gather", x.dtype, &run_gather<int64_t>);
-    default: return invalid_argument("indices of Gather must be int32 or int64");
+    case DType::Int32:
+      return set_kernel(p, params, "gather", x.dtype, &run_gather<int32_t>);
+    case DType::Int64:
+      return set_kernel(p, params, "gather", x.dtype, &run_gather<int64_t>);
+    default:
+      return invalid_argument("indices of Gather must be int32 or int64");
   }
 }
 

@@ -6,10 +6,12 @@ namespace {
 
 Status require_linear(const OpPrepare& p) {
   for (TensorId id : p.node.inputs) {
-    if (id != kNoTensor && p.graph.tensor(id).blocked_axis != -1) return internal_error("blocked input of a linear operator");
+    if (id != kNoTensor && p.graph.tensor(id).blocked_axis != -1)
+      return internal_error("blocked input of a linear operator");
   }
   for (TensorId id : p.node.outputs) {
-    if (id != kNoTensor && p.graph.tensor(id).blocked_axis != -1) return internal_error("blocked output of a linear operator");
+    if (id != kNoTensor && p.graph.tensor(id).blocked_axis != -1)
+      return internal_error("blocked output of a linear operator");
   }
   return {};
 }
@@ -66,10 +68,11 @@ Status prepare_split(OpPrepare& p) {
   int64_t at = 0;
   for (size_t i = 0; i < count; ++i) {
     const int64_t size = sizes ? (*sizes)[i] : std::min(even, x.shape[axis] - at);
-    if (size < 0 || at + size > x.shape[axis]) return invalid_argument("Split's sizes exceed the axis");
+    if (size < 0 || size > x.shape[axis] - at) return invalid_argument("Split's sizes exceed the axis");
     if (p.has_output(i)) {
       const Shape& shape = p.output(i).shape;
-      if (shape.size() != x.shape.size() || shape[axis] != size) return internal_error("Split's output shape is inconsistent");
+      if (shape.size() != x.shape.size() || shape[axis] != size)
+        return internal_error("Split's output shape is inconsistent");
       CopyPart part;
       part.output = i;
       part.from_base = at * from[axis];
@@ -97,15 +100,17 @@ Status prepare_slice(OpPrepare& p) {
     const int64_t named = axes ? (*axes)[i] : int64_t(i);
     if (named < -int64_t(rank) || named >= int64_t(rank)) return invalid_argument("axis of Slice out of range");
     const size_t axis = front_axis(named, rank);
-    const int64_t size = x.shape[axis], step = steps ? (*steps)[i] : 1;
+    // A step beyond the axis takes one element whatever its size; bounded, the products below cannot overflow.
+    const int64_t size = x.shape[axis], step = steps ? std::clamp<int64_t>((*steps)[i], -size - 1, size + 1) : 1;
     if (step == 0) return invalid_argument("a step of Slice is 0");
     int64_t start = (*starts)[i] < 0 ? (*starts)[i] + size : (*starts)[i];
-    start = step > 0 ? std::clamp<int64_t>(start, 0, size) : std::clamp<int64_t>(start, 0, std::max<int64_t>(size - 1, 0));
+    start =
+        step > 0 ? std::clamp<int64_t>(start, 0, size) : std::clamp<int64_t>(start, 0, std::max<int64_t>(size - 1, 0));
     const int64_t n = y.shape[axis];
-    // |step| > size takes one element only, and step·(n − 1) cannot overflow below.
     if (n > size) return internal_error("Slice's output is larger than its input");
     const int64_t last = n > 1 ? start + (n - 1) * step : start;
-    if (n > 0 && (start >= size || last < 0 || last >= size)) return internal_error("Slice's output shape is inconsistent");
+    if (n > 0 && (start >= size || last < 0 || last >= size))
+      return internal_error("Slice's output shape is inconsistent");
     part.from_base += n > 0 ? start * from[axis] : 0;
     from[axis] *= n > 1 ? step : 1;
   }
@@ -126,7 +131,8 @@ Status prepare_expand(OpPrepare& p) {
   const Tensor& y = p.output(0);
   LQ_RETURN_IF_ERROR(require_linear(p));
   CopyParams& params = p.make_params<CopyParams>();
-  LQ_RETURN_IF_ERROR(add_copy(params, {}, y.shape, row_major_strides(y.shape), broadcast_strides(p.input(0).shape, y.shape)));
+  LQ_RETURN_IF_ERROR(
+      add_copy(params, {}, y.shape, row_major_strides(y.shape), broadcast_strides(p.input(0).shape, y.shape)));
   return finish_copy(p, params, "expand");
 }
 

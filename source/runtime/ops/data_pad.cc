@@ -1,4 +1,5 @@
-// Pad. Constant: fill, then copy the part of x that is kept. Reflect, edge and wrap: a gather with one index table an axis.
+// Pad. Constant: fill, then copy the part of x that is kept. Reflect, edge and wrap: a gather with one index table an
+// axis.
 #include <cstring>
 
 #include "numerics/quantize.h"
@@ -6,6 +7,8 @@
 
 namespace lq {
 namespace {
+
+constexpr int64_t kMaxPad = int64_t(1) << 32;  // no legal extent comes near it; keeps index sums far from overflow
 
 // pads_begin of each axis of x (0 for axes not named); the end follows from the output's shape.
 Result<std::vector<int64_t>> begin_pads(const OpPrepare& p) {
@@ -18,6 +21,7 @@ Result<std::vector<int64_t>> begin_pads(const OpPrepare& p) {
   for (size_t i = 0; i < count; ++i) {
     const int64_t named = axes ? (*axes)[i] : int64_t(i);
     if (named < -int64_t(rank) || named >= int64_t(rank)) return invalid_argument("axis of Pad out of range");
+    if ((*pads)[i] < -kMaxPad || (*pads)[i] > kMaxPad) return invalid_argument("a pad is out of range");
     begin[front_axis(named, rank)] = (*pads)[i];
   }
   return begin;
@@ -35,6 +39,7 @@ int64_t source_index(schema::PadMode mode, int64_t i, int64_t size) {
 Status prepare_indexed(OpPrepare& p, schema::PadMode mode, const std::vector<int64_t>& begin) {
   const Shape& x = p.input(0).shape;
   const Shape& y = p.output(0).shape;
+  LQ_RETURN_IF_ERROR(check_axis_gather(y));
   std::vector<std::vector<int64_t>> indices(x.size());
   for (size_t d = 0; d < x.size(); ++d) {
     if (x[d] == 0 && y[d] != 0) return invalid_argument("cannot pad an empty axis by its own values");
@@ -61,7 +66,8 @@ Status set_fill(OpPrepare& p, CopyParams& params) {
   float value = 0;
   if (p.has_input(2)) {
     const Tensor& v = p.input(2);
-    if (!v.is_constant() || element_count(v.shape) != 1) return invalid_argument("the value of a quantized Pad must be a constant scalar");
+    if (!v.is_constant() || element_count(v.shape) != 1)
+      return invalid_argument("the value of a quantized Pad must be a constant scalar");
     if (v.dtype == DType::Float32) {
       std::memcpy(&value, v.data.data(), sizeof value);
     } else if (is_quantized(v)) {
@@ -92,7 +98,7 @@ Status prepare_pad(OpPrepare& p) {
     const int64_t first = std::clamp<int64_t>(begin[d], 0, y.shape[d]);
     dims[d] = std::max<int64_t>(0, std::min(begin[d] + x.shape[d], y.shape[d]) - first);
     part.to_base += first * to[d];
-    part.from_base += std::max<int64_t>(-begin[d], 0) * from[d];
+    part.from_base += std::clamp<int64_t>(-begin[d], 0, x.shape[d]) * from[d];
   }
   if (dims != y.shape) LQ_RETURN_IF_ERROR(set_fill(p, params));
   LQ_RETURN_IF_ERROR(add_copy(params, part, dims, to, from));

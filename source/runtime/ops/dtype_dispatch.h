@@ -21,25 +21,38 @@ inline constexpr bool kIsReal = std::is_same_v<T, float> || std::is_same_v<T, do
 template <typename F>
 RunFn for_real_type(DType dtype, F&& f) {
   switch (dtype) {
-    case DType::Float32: return f(TypeTag<float>{});
-    case DType::Float64: return f(TypeTag<double>{});
-    case DType::Float16: return f(TypeTag<Half>{});
-    default: return nullptr;
+    case DType::Float32:
+      return f(TypeTag<float>{});
+    case DType::Float64:
+      return f(TypeTag<double>{});
+    case DType::Float16:
+      return f(TypeTag<Half>{});
+    default:
+      return nullptr;
   }
 }
 
 template <typename F>
 RunFn for_integer_type(DType dtype, F&& f) {
   switch (dtype) {
-    case DType::Int8: return f(TypeTag<int8_t>{});
-    case DType::UInt8: return f(TypeTag<uint8_t>{});
-    case DType::Int16: return f(TypeTag<int16_t>{});
-    case DType::UInt16: return f(TypeTag<uint16_t>{});
-    case DType::Int32: return f(TypeTag<int32_t>{});
-    case DType::UInt32: return f(TypeTag<uint32_t>{});
-    case DType::Int64: return f(TypeTag<int64_t>{});
-    case DType::UInt64: return f(TypeTag<uint64_t>{});
-    default: return nullptr;
+    case DType::Int8:
+      return f(TypeTag<int8_t>{});
+    case DType::UInt8:
+      return f(TypeTag<uint8_t>{});
+    case DType::Int16:
+      return f(TypeTag<int16_t>{});
+    case DType::UInt16:
+      return f(TypeTag<uint16_t>{});
+    case DType::Int32:
+      return f(TypeTag<int32_t>{});
+    case DType::UInt32:
+      return f(TypeTag<uint32_t>{});
+    case DType::Int64:
+      return f(TypeTag<int64_t>{});
+    case DType::UInt64:
+      return f(TypeTag<uint64_t>{});
+    default:
+      return nullptr;
   }
 }
 
@@ -54,31 +67,50 @@ RunFn for_number_type(DType dtype, F&& f) {
 template <typename F>
 RunFn for_element_size(size_t size, F&& f) {
   switch (size) {
-    case 1: return f(TypeTag<uint8_t>{});
-    case 2: return f(TypeTag<uint16_t>{});
-    case 4: return f(TypeTag<uint32_t>{});
-    case 8: return f(TypeTag<uint64_t>{});
-    default: return nullptr;
+    case 1:
+      return f(TypeTag<uint8_t>{});
+    case 2:
+      return f(TypeTag<uint16_t>{});
+    case 4:
+      return f(TypeTag<uint32_t>{});
+    case 8:
+      return f(TypeTag<uint64_t>{});
+    default:
+      return nullptr;
   }
 }
 
 /// "f32", "s8", … as kernel names spell types.
 inline const char* short_dtype(DType dtype) {
   switch (dtype) {
-    case DType::Float32: return "f32";
-    case DType::Float64: return "f64";
-    case DType::Float16: return "f16";
-    case DType::BFloat16: return "bf16";
-    case DType::Int8: return "s8";
-    case DType::UInt8: return "u8";
-    case DType::Int16: return "s16";
-    case DType::UInt16: return "u16";
-    case DType::Int32: return "s32";
-    case DType::UInt32: return "u32";
-    case DType::Int64: return "s64";
-    case DType::UInt64: return "u64";
-    case DType::Bool: return "bool";
-    default: return "?";
+    case DType::Float32:
+      return "f32";
+    case DType::Float64:
+      return "f64";
+    case DType::Float16:
+      return "f16";
+    case DType::BFloat16:
+      return "bf16";
+    case DType::Int8:
+      return "s8";
+    case DType::UInt8:
+      return "u8";
+    case DType::Int16:
+      return "s16";
+    case DType::UInt16:
+      return "u16";
+    case DType::Int32:
+      return "s32";
+    case DType::UInt32:
+      return "u32";
+    case DType::Int64:
+      return "s64";
+    case DType::UInt64:
+      return "u64";
+    case DType::Bool:
+      return "bool";
+    default:
+      return "?";
   }
 }
 

@@ -1,7 +1,7 @@
-// Einsum: operands are contracted from left to right, two at a time (one operand alone meets the scalar 1). A contraction is
-// a batched matrix product [batch, M, K]·[batch, K, N], K row-major over the summed labels in the order they first occur.
-// float32 runs on the gemm_f32 panels; float64, which real models do not use, on plain loops. Both: ascending k from 0, one
-// fused multiply-add each, + 0 at the end.
+// Einsum: operands are contracted from left to right, two at a time (one operand alone meets the scalar 1). A
+// contraction is a batched matrix product [batch, M, K]·[batch, K, N], K row-major over the summed labels in the order
+// they first occur. float32 runs on the gemm_f32 panels; float64, which real models do not use, on plain loops. Both:
+// ascending k from 0, one fused multiply-add each, + 0 at the end.
 #include <cmath>
 #include <map>
 
@@ -13,6 +13,8 @@
 namespace lq {
 namespace {
 
+constexpr int64_t kMaxElements = int64_t(1) << 40;  // of a matrix form; far above memory, far below overflow
+
 // A copy between a labelled tensor and its matrix form; `needed` is false when the two coincide.
 struct LabelCopy {
   StridedLoop<2> loop;  // [0] to, [1] from
@@ -21,17 +23,17 @@ struct LabelCopy {
 
 struct Contraction {
   int64_t batch = 1, m = 1, n = 1, k = 1;
-  int input = -1;                 // right operand, a step input; −1: the scalar 1
+  int input = -1;  // right operand, a step input; −1: the scalar 1
   LabelCopy left, right, result;
   size_t left_scratch = 0, right_scratch = 0, result_scratch = 0;  // matrix forms
-  size_t value_scratch = 0;       // labelled result; unused by the last contraction, which writes the output
+  size_t value_scratch = 0;  // labelled result; unused by the last contraction, which writes the output
 };
 
 struct EinsumParams : NamedParams {
   const KernelRow* gemm = nullptr;
   std::vector<Contraction> contractions;
-  size_t panel_scratch = 0;       // packed right operand of one batch
-  size_t zeros_scratch = 0;       // start of the chains
+  size_t panel_scratch = 0;  // packed right operand of one batch
+  size_t zeros_scratch = 0;  // start of the chains
 };
 
 using Labels = std::vector<int>;
@@ -57,7 +59,8 @@ const T* matrix_form(const LabelCopy& copy, const T* from, size_t scratch, const
   return to;
 }
 
-void multiply(const EinsumParams& params, const Contraction& c, const float* a, const float* b, float* y, const RunContext& context) {
+void multiply(const EinsumParams& params, const Contraction& c, const float* a, const float* b, float* y,
+              const RunContext& context) {
   float* packed = reinterpret_cast<float*>(context.scratch + params.panel_scratch);
   float* zeros = reinterpret_cast<float*>(context.scratch + params.zeros_scratch);
   std::fill(zeros, zeros + panel_count(c.n) * kPanelWidth, 0.0f);
@@ -74,7 +77,8 @@ void multiply(const EinsumParams& params, const Contraction& c, const float* a, 
   }
 }
 
-void multiply(const EinsumParams&, const Contraction& c, const double* a, const double* b, double* y, const RunContext& context) {
+void multiply(const EinsumParams&, const Contraction& c, const double* a, const double* b, double* y,
+              const RunContext& context) {
   parallel(context, c.batch * c.m, 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t row = begin; row < end; ++row) {
       const double* right = b + row / c.m * c.k * c.n;
@@ -126,7 +130,8 @@ class Planner {
       const bool single = count == 1, last = i + 1 >= count;
       const Labels right = single ? Labels{} : equation_.inputs[i];
       const Labels result = last ? equation_.output : kept_labels(left, right, i + 1);
-      LQ_RETURN_IF_ERROR(add(left, left_shape, right, single ? Shape{} : p_.input(i).shape, result, single ? -1 : int(i)));
+      LQ_RETURN_IF_ERROR(
+          add(left, left_shape, right, single ? Shape{} : p_.input(i).shape, result, single ? -1 : int(i)));
       left = result;
       left_shape = extents(result);
     }
@@ -162,7 +167,8 @@ class Planner {
     const Shape shape = extents(labels);
     return dims_product(shape, 0, shape.size());
   }
-  // Stride of every label of `order` in a tensor [labels] of `shape`: repeated labels walk its diagonal, extents of 1 repeat.
+  // Stride of every label of `order` in a tensor [labels] of `shape`: repeated labels walk its diagonal, extents of 1
+  // repeat.
   std::vector<int64_t> strides(const Labels& order, const Labels& labels, const Shape& shape) const {
     const std::vector<int64_t> own = row_major_strides(shape);
     std::vector<int64_t> result;
@@ -174,10 +180,12 @@ class Planner {
     return result;
   }
   static void settle(LabelCopy& copy) {
-    copy.needed = !(copy.loop.rank == 1 && (copy.loop.dims[0] == 1 || (copy.loop.strides[0][0] == 1 && copy.loop.strides[1][0] == 1)));
+    copy.needed = !(copy.loop.rank == 1 &&
+                    (copy.loop.dims[0] == 1 || (copy.loop.strides[0][0] == 1 && copy.loop.strides[1][0] == 1)));
   }
 
-  Status add(const Labels& a, const Shape& a_shape, const Labels& b, const Shape& b_shape, const Labels& out, int input) {
+  Status add(const Labels& a, const Shape& a_shape, const Labels& b, const Shape& b_shape, const Labels& out,
+             int input) {
     Labels batch, m, n, k;
     for (int label : out) (has(a, label) ? (has(b, label) ? batch : m) : n).push_back(label);
     for (const Labels* labels : {&a, &b}) {
@@ -191,15 +199,22 @@ class Planner {
       return x;
     };
     Contraction c;
+    c.input = input;
+    const Labels left = join(batch, m, k), right = join(batch, k, n), result = join(batch, m, n);
+    for (const Labels* labels : {&left, &right, &result}) {
+      const int64_t count = element_count(extents(*labels));
+      if (count < 0 || count > kMaxElements) return unsupported("an operand or intermediate result is too large");
+    }
     c.batch = product(batch);
     c.m = product(m);
     c.n = product(n);
     c.k = product(k);
-    c.input = input;
-    const Labels left = join(batch, m, k), right = join(batch, k, n), result = join(batch, m, n);
-    LQ_RETURN_IF_ERROR(make_loop<2>(extents(left), {row_major_strides(extents(left)), strides(left, a, a_shape)}, c.left.loop));
-    LQ_RETURN_IF_ERROR(make_loop<2>(extents(right), {row_major_strides(extents(right)), strides(right, b, b_shape)}, c.right.loop));
-    LQ_RETURN_IF_ERROR(make_loop<2>(extents(result), {strides(result, out, extents(out)), row_major_strides(extents(result))}, c.result.loop));
+    LQ_RETURN_IF_ERROR(
+        make_loop<2>(extents(left), {row_major_strides(extents(left)), strides(left, a, a_shape)}, c.left.loop));
+    LQ_RETURN_IF_ERROR(
+        make_loop<2>(extents(right), {row_major_strides(extents(right)), strides(right, b, b_shape)}, c.right.loop));
+    LQ_RETURN_IF_ERROR(make_loop<2>(
+        extents(result), {strides(result, out, extents(out)), row_major_strides(extents(result))}, c.result.loop));
     for (LabelCopy* copy : {&c.left, &c.right, &c.result}) settle(*copy);
     const auto room = [&](const LabelCopy& copy) { return copy.needed ? reserve(size_t(copy.loop.count) * size_) : 0; };
     c.left_scratch = room(c.left);
@@ -222,14 +237,16 @@ class Planner {
 
 Status prepare_einsum(OpPrepare& p) {
   const DType dtype = p.input(0).dtype;
-  if (dtype != DType::Float32 && dtype != DType::Float64) return unsupported(std::string("Einsum does not take ") + dtype_name(dtype));
+  if (dtype != DType::Float32 && dtype != DType::Float64)
+    return unsupported(std::string("Einsum does not take ") + dtype_name(dtype));
   std::vector<size_t> ranks;
   for (size_t i = 0; i < p.node.inputs.size(); ++i) {
     if (!p.has_input(i) || p.input(i).dtype != dtype) return invalid_argument("all operands must have the same type");
     if (p.input(i).blocked_axis != -1) return internal_error("blocked tensor at a linear operator");
     ranks.push_back(p.input(i).shape.size());
   }
-  LQ_ASSIGN_OR_RETURN(const EinsumEquation equation, parse_einsum(attrs_as<schema::EinsumAttrsT>(p.node).equation, ranks));
+  LQ_ASSIGN_OR_RETURN(const EinsumEquation equation,
+                      parse_einsum(attrs_as<schema::EinsumAttrsT>(p.node).equation, ranks));
   EinsumParams& params = p.make_params<EinsumParams>();
   params.gemm = find_kernel("gemm_f32", p.isa);
   if (params.gemm == nullptr) return internal_error("this build has no gemm_f32 kernel");

@@ -1,5 +1,5 @@
-// Add, Sub, Mul, Div, Mod, Min, Max, PRelu. Float: one IEEE operation each. Integers wrap modulo 2^bits; division by zero
-// is an error of the run, and the one quotient that overflows (lowest / −1) wraps too.
+// Add, Sub, Mul, Div, Mod, Min, Max, PRelu. Float: one IEEE operation each. Integers wrap modulo 2^bits; division by
+// zero is an error of the run, and the one quotient that overflows (lowest / −1) wraps too.
 #include <limits>
 
 #include "runtime/ops/binary_loop.h"
@@ -16,22 +16,28 @@ using Wrapping = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 struct AddFn {
   template <typename T>
   static T apply(T a, T b) {
-    if constexpr (std::is_integral_v<T>) return T(Wrapping<T>(a) + Wrapping<T>(b));
-    else return T(a + b);
+    if constexpr (std::is_integral_v<T>)
+      return T(Wrapping<T>(a) + Wrapping<T>(b));
+    else
+      return T(a + b);
   }
 };
 struct SubFn {
   template <typename T>
   static T apply(T a, T b) {
-    if constexpr (std::is_integral_v<T>) return T(Wrapping<T>(a) - Wrapping<T>(b));
-    else return T(a - b);
+    if constexpr (std::is_integral_v<T>)
+      return T(Wrapping<T>(a) - Wrapping<T>(b));
+    else
+      return T(a - b);
   }
 };
 struct MulFn {
   template <typename T>
   static T apply(T a, T b) {
-    if constexpr (std::is_integral_v<T>) return T(Wrapping<T>(a) * Wrapping<T>(b));
-    else return T(a * b);
+    if constexpr (std::is_integral_v<T>)
+      return T(Wrapping<T>(a) * Wrapping<T>(b));
+    else
+      return T(a * b);
   }
 };
 struct DivFn {
@@ -79,17 +85,23 @@ struct TruncModFn {
 // Operand order as clamp_nan_to_low: the second operand wins when the first is NaN and when both are zeros.
 struct MinFn {
   template <typename T>
-  static T apply(T a, T b) { return a < b ? a : b; }
+  static T apply(T a, T b) {
+    return a < b ? a : b;
+  }
 };
 struct MaxFn {
   template <typename T>
-  static T apply(T a, T b) { return a > b ? a : b; }
+  static T apply(T a, T b) {
+    return a > b ? a : b;
+  }
 };
 struct PReluFn {
   template <typename T>
   static T apply(T x, T slope) {
-    if constexpr (std::is_integral_v<T>) return x < 0 ? MulFn::apply(x, slope) : x;
-    else return x < T(0.0f) ? T(x * slope) : x;
+    if constexpr (std::is_integral_v<T>)
+      return x < 0 ? MulFn::apply(x, slope) : x;
+    else
+      return x < T(0.0f) ? T(x * slope) : x;
   }
 };
 
@@ -191,7 +203,7 @@ namespace {
 struct VariadicParams : NamedParams {
   std::vector<BinaryParams> first;  // out = x0 ∘ x1
   struct Next {
-    BinaryParams params;            // operand 0 is the output so far
+    BinaryParams params;  // operand 0 is the output so far
     size_t input;
   };
   std::vector<Next> next;
@@ -233,7 +245,8 @@ RunFn select_variadic(DType dtype) {
 Status prepare_min_max(OpPrepare& p) {
   const size_t count = p.node.inputs.size();
   for (size_t i = 0; i < count; ++i) {
-    if (!p.has_input(i) || p.input(i).dtype != p.input(0).dtype) return invalid_argument("all inputs must have the same type");
+    if (!p.has_input(i) || p.input(i).dtype != p.input(0).dtype)
+      return invalid_argument("all inputs must have the same type");
   }
   VariadicParams& params = p.make_params<VariadicParams>();
   const size_t second = count > 1 ? 1 : 0;

@@ -7,23 +7,33 @@ namespace {
 
 struct EqualFn {
   template <typename T>
-  static uint8_t apply(T a, T b) { return a == b; }
+  static uint8_t apply(T a, T b) {
+    return a == b;
+  }
 };
 struct LessFn {
   template <typename T>
-  static uint8_t apply(T a, T b) { return a < b; }
+  static uint8_t apply(T a, T b) {
+    return a < b;
+  }
 };
 struct LessOrEqualFn {
   template <typename T>
-  static uint8_t apply(T a, T b) { return a <= b; }
+  static uint8_t apply(T a, T b) {
+    return a <= b;
+  }
 };
 struct GreaterFn {
   template <typename T>
-  static uint8_t apply(T a, T b) { return a > b; }
+  static uint8_t apply(T a, T b) {
+    return a > b;
+  }
 };
 struct GreaterOrEqualFn {
   template <typename T>
-  static uint8_t apply(T a, T b) { return a >= b; }
+  static uint8_t apply(T a, T b) {
+    return a >= b;
+  }
 };
 // Bool tensors hold 0 or 1; any other byte an input might carry counts as true.
 struct AndFn {
@@ -38,7 +48,8 @@ struct EqualBoolFn {
 
 template <typename F>
 RunFn select_compare(DType dtype) {
-  return for_number_type(dtype, [](auto tag) -> RunFn { return &run_binary<F, typename decltype(tag)::type, uint8_t>; });
+  return for_number_type(dtype,
+                         [](auto tag) -> RunFn { return &run_binary<F, typename decltype(tag)::type, uint8_t>; });
 }
 
 Status prepare_predicate(OpPrepare& p, const char* name, RunFn run) {
@@ -73,19 +84,25 @@ Status prepare_compare(OpPrepare& p) {
   const DType dtype = p.input(0).dtype;
   switch (p.node.op) {
     case Op::Equal: {
-      const RunFn run = dtype == DType::Bool ? &run_binary<EqualBoolFn, uint8_t, uint8_t> : select_compare<EqualFn>(dtype);
+      const RunFn run =
+          dtype == DType::Bool ? &run_binary<EqualBoolFn, uint8_t, uint8_t> : select_compare<EqualFn>(dtype);
       return prepare_predicate(p, "equal", run);
     }
-    case Op::Less: return prepare_predicate(p, "less", select_compare<LessFn>(dtype));
-    case Op::LessOrEqual: return prepare_predicate(p, "less_or_equal", select_compare<LessOrEqualFn>(dtype));
-    case Op::Greater: return prepare_predicate(p, "greater", select_compare<GreaterFn>(dtype));
-    default: return prepare_predicate(p, "greater_or_equal", select_compare<GreaterOrEqualFn>(dtype));
+    case Op::Less:
+      return prepare_predicate(p, "less", select_compare<LessFn>(dtype));
+    case Op::LessOrEqual:
+      return prepare_predicate(p, "less_or_equal", select_compare<LessOrEqualFn>(dtype));
+    case Op::Greater:
+      return prepare_predicate(p, "greater", select_compare<GreaterFn>(dtype));
+    default:
+      return prepare_predicate(p, "greater_or_equal", select_compare<GreaterOrEqualFn>(dtype));
   }
 }
 
 Status prepare_and_or(OpPrepare& p) {
   const bool is_bool = p.input(0).dtype == DType::Bool;
-  if (p.node.op == Op::And) return prepare_predicate(p, "and", is_bool ? &run_binary<AndFn, uint8_t, uint8_t> : nullptr);
+  if (p.node.op == Op::And)
+    return prepare_predicate(p, "and", is_bool ? &run_binary<AndFn, uint8_t, uint8_t> : nullptr);
   return prepare_predicate(p, "or", is_bool ? &run_binary<OrFn, uint8_t, uint8_t> : nullptr);
 }
 

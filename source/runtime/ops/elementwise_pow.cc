@@ -32,18 +32,41 @@ void set_loads(PowParams& params) {
 
 bool set_exponent_type(DType dtype, PowParams& params) {
   switch (dtype) {
-    case DType::Float32: set_loads<float>(params); return true;
-    case DType::Float64: set_loads<double>(params); return true;
-    case DType::Float16: set_loads<Half>(params); return true;
-    case DType::Int8: set_loads<int8_t>(params); return true;
-    case DType::UInt8: set_loads<uint8_t>(params); return true;
-    case DType::Int16: set_loads<int16_t>(params); return true;
-    case DType::UInt16: set_loads<uint16_t>(params); return true;
-    case DType::Int32: set_loads<int32_t>(params); return true;
-    case DType::UInt32: set_loads<uint32_t>(params); return true;
-    case DType::Int64: set_loads<int64_t>(params); return true;
-    case DType::UInt64: set_loads<uint64_t>(params); return true;
-    default: return false;
+    case DType::Float32:
+      set_loads<float>(params);
+      return true;
+    case DType::Float64:
+      set_loads<double>(params);
+      return true;
+    case DType::Float16:
+      set_loads<Half>(params);
+      return true;
+    case DType::Int8:
+      set_loads<int8_t>(params);
+      return true;
+    case DType::UInt8:
+      set_loads<uint8_t>(params);
+      return true;
+    case DType::Int16:
+      set_loads<int16_t>(params);
+      return true;
+    case DType::UInt16:
+      set_loads<uint16_t>(params);
+      return true;
+    case DType::Int32:
+      set_loads<int32_t>(params);
+      return true;
+    case DType::UInt32:
+      set_loads<uint32_t>(params);
+      return true;
+    case DType::Int64:
+      set_loads<int64_t>(params);
+      return true;
+    case DType::UInt64:
+      set_loads<uint64_t>(params);
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -62,7 +85,8 @@ int64_t integer_pow(int64_t base, int64_t exponent) {
   return int64_t(result);
 }
 
-// An integer base with a real exponent: truncated; what does not fit is 0, as an undefined conversion must be something.
+// An integer base with a real exponent: truncated; what does not fit is 0, as an undefined conversion must be
+// something.
 template <typename T>
 T to_integer(double v) {
   constexpr double kLimit = sizeof(T) == 8 ? 9.2e18 : 2147483647.0;
@@ -100,9 +124,12 @@ Status run_pow(const Step& step, const RunContext& context) {
 
 RunFn select_pow(DType dtype) {
   switch (dtype) {
-    case DType::Int32: return &run_pow<int32_t>;
-    case DType::Int64: return &run_pow<int64_t>;
-    default: return for_real_type(dtype, [](auto tag) -> RunFn { return &run_pow<typename decltype(tag)::type>; });
+    case DType::Int32:
+      return &run_pow<int32_t>;
+    case DType::Int64:
+      return &run_pow<int64_t>;
+    default:
+      return for_real_type(dtype, [](auto tag) -> RunFn { return &run_pow<typename decltype(tag)::type>; });
   }
 }
 

@@ -18,8 +18,9 @@ Status run_binary(const Step& step, const RunContext& context) {
   const auto* a = static_cast<const int8_t*>(operand_data(p.plan.a, 1, context.input<int8_t>(step, 0), context));
   const auto* b = static_cast<const int8_t*>(operand_data(p.plan.b, 1, context.input<int8_t>(step, 1), context));
   if (p.plan.swapped) std::swap(a, b);
-  run_broadcast_s8(p.plan, context, a, b, context.output<int8_t>(step, 0),
-                   [&](const int8_t* u, const int8_t* v, int v_step, int8_t* y, int64_t n) { p.run(u, v, v_step, y, n, p.args); });
+  run_broadcast_s8(
+      p.plan, context, a, b, context.output<int8_t>(step, 0),
+      [&](const int8_t* u, const int8_t* v, int v_step, int8_t* y, int64_t n) { p.run(u, v, v_step, y, n, p.args); });
   return {};
 }
 
@@ -53,14 +54,16 @@ Status run_prelu(const Step& step, const RunContext& context) {
   const PReluS8Params& p = step.params_as<PReluS8Params>();
   const int8_t* x = context.input<int8_t>(step, 0);
   const auto* negative = static_cast<const float*>(operand_data(p.plan.b, sizeof(float), p.negative.data(), context));
-  run_broadcast_s8(p.plan, context, x, negative, context.output<int8_t>(step, 0),
-                   [&](const int8_t* u, const float* v, int v_step, int8_t* y, int64_t n) { p.run(u, v, v_step, y, n, p.args); });
+  run_broadcast_s8(
+      p.plan, context, x, negative, context.output<int8_t>(step, 0),
+      [&](const int8_t* u, const float* v, int v_step, int8_t* y, int64_t n) { p.run(u, v, v_step, y, n, p.args); });
   return {};
 }
 
 }  // namespace
 
-// t = float(q_a − z_a)·(s_a/s_y) ± float(q_b − z_b)·(s_b/s_y). Sub negates b's multiplier: the product changes its sign only.
+// t = float(q_a − z_a)·(s_a/s_y) ± float(q_b − z_b)·(s_b/s_y). Sub negates b's multiplier: the product changes its sign
+// only.
 Status prepare_add_sub_s8(OpPrepare& p) {
   LQ_RETURN_IF_ERROR(expect_all_s8(p));
   const float s_y = scale_of(p.output(0));
@@ -69,7 +72,8 @@ Status prepare_add_sub_s8(OpPrepare& p) {
                         elementwise_kernels(p.isa).add);
 }
 
-// R on (q_a − z_a)(q_b − z_b), m = s_a·s_b/s_y. Both multipliers are m, so that exchanging the operands changes nothing.
+// R on (q_a − z_a)(q_b − z_b), m = s_a·s_b/s_y. Both multipliers are m, so that exchanging the operands changes
+// nothing.
 Status prepare_mul_s8(OpPrepare& p) {
   LQ_RETURN_IF_ERROR(expect_all_s8(p));
   const float m = requantize_multiplier(scale_of(p.input(0)), scale_of(p.input(1)), scale_of(p.output(0)));
@@ -89,7 +93,8 @@ Status prepare_prelu_s8(OpPrepare& p) {
   LQ_RETURN_IF_ERROR(plan_broadcast_s8(p, sizeof(float), params.plan));
   if (params.plan.swapped) return internal_error("PRelu's slope does not broadcast to its input");
   OperandS8& slopes = params.plan.b;
-  if (slopes.expanded) expand_operand(slopes, sizeof(float), params.negative.data(), slopes.packed.data());  // multipliers, not slopes
+  if (slopes.expanded)
+    expand_operand(slopes, sizeof(float), params.negative.data(), slopes.packed.data());  // multipliers, not slopes
   params.args = {zero_of(x), rescale_multiplier(scale_of(x), scale_of(y)), round_args(*y.quant)};
   const Kernel<PReluFn>& kernel = elementwise_kernels(p.isa).prelu;
   params.run = kernel.run;

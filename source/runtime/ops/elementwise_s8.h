@@ -1,5 +1,6 @@
-// int8 forms of the elementwise operators (docs/NUMERICS.md, Rules). Called when the data tensors are quantized int8; all of
-// them int8 with one scale, linear or NCHWc8 (constants are linear always). The output's lanes >= C get its zero point.
+// int8 forms of the elementwise operators (docs/NUMERICS.md, Rules). Called when the data tensors are quantized int8;
+// all of them int8 with one scale, linear or NCHWc8 (constants are linear always). The output's lanes >= C get its zero
+// point.
 #pragma once
 #include "runtime/op.h"
 

@@ -1,4 +1,5 @@
-// The table rule: q ↦ Quantize(float(f(double(q − zp)·double(s)))), f in double, for every unary operator with an int8 form.
+// The table rule: q ↦ Quantize(float(f(double(q − zp)·double(s)))), f in double, for every unary operator with an int8
+// form.
 #include <cmath>
 #include <limits>
 
@@ -23,7 +24,8 @@ Status run_table(const Step& step, const RunContext& context) {
   const TableParams& p = step.params_as<TableParams>();
   const uint8_t* x = context.input<uint8_t>(step, 0);
   uint8_t* y = context.output<uint8_t>(step, 0);
-  parallel(context, p.storage, kElementGrain, [&](int64_t begin, int64_t end, int) { p.run(x + begin, y + begin, end - begin, p.table); });
+  parallel(context, p.storage, kElementGrain,
+           [&](int64_t begin, int64_t end, int) { p.run(x + begin, y + begin, end - begin, p.table); });
   if (p.blocked) restore_lanes(y, p.shape, p.fill);
   return {};
 }
@@ -33,36 +35,63 @@ double apply(Op op, const Node& node, const ValueRange& clip, double x, bool& kn
   namespace el = elementary;
   const schema::ActivationAttrsT& a = attrs_as<schema::ActivationAttrsT>(node);
   switch (op) {
-    case Op::Relu: return x > 0 ? x : 0;
-    case Op::LeakyRelu: return el::leaky_relu(x, double(a.alpha));
+    case Op::Relu:
+      return x > 0 ? x : 0;
+    case Op::LeakyRelu:
+      return el::leaky_relu(x, double(a.alpha));
     case Op::Clip: {
       const double low = x > double(clip.min) ? x : double(clip.min);  // max first, as ONNX: min > max gives max
       return low < double(clip.max) ? low : double(clip.max);
     }
-    case Op::Elu: return el::elu(x, double(a.alpha));
-    case Op::Selu: return el::selu(x, double(a.alpha), double(a.gamma));
-    case Op::Sigmoid: return el::sigmoid(x);
-    case Op::HardSigmoid: return el::hard_sigmoid(x, double(a.alpha), double(a.beta));
-    case Op::HardSwish: return el::hard_swish(x);
-    case Op::Silu: return el::silu(x);
-    case Op::Tanh: return el::tanh(x);
-    case Op::Gelu: return el::gelu(x, attrs_as<schema::GeluAttrsT>(node).tanh_approximation);
-    case Op::Erf: return el::erf(x);
-    case Op::Softplus: return el::log1p_exp(x);
-    case Op::Sqrt: return std::sqrt(x);
-    case Op::Exp: return el::exp(x);
-    case Op::Log: return el::log(x);
-    case Op::Neg: return -x;
-    case Op::Abs: return std::fabs(x);
-    case Op::Reciprocal: return 1 / x;
-    case Op::Floor: return std::floor(x);
-    case Op::Ceil: return std::ceil(x);
-    case Op::Round: return std::nearbyint(x);
-    case Op::Sign: return x > 0 ? 1 : x < 0 ? -1 : 0;
-    case Op::Sin: return el::sin(x);
-    case Op::Cos: return el::cos(x);
-    case Op::Identity: return x;
-    default: known = false; return 0;
+    case Op::Elu:
+      return el::elu(x, double(a.alpha));
+    case Op::Selu:
+      return el::selu(x, double(a.alpha), double(a.gamma));
+    case Op::Sigmoid:
+      return el::sigmoid(x);
+    case Op::HardSigmoid:
+      return el::hard_sigmoid(x, double(a.alpha), double(a.beta));
+    case Op::HardSwish:
+      return el::hard_swish(x);
+    case Op::Silu:
+      return el::silu(x);
+    case Op::Tanh:
+      return el::tanh(x);
+    case Op::Gelu:
+      return el::gelu(x, attrs_as<schema::GeluAttrsT>(node).tanh_approximation);
+    case Op::Erf:
+      return el::erf(x);
+    case Op::Softplus:
+      return el::log1p_exp(x);
+    case Op::Sqrt:
+      return std::sqrt(x);
+    case Op::Exp:
+      return el::exp(x);
+    case Op::Log:
+      return el::log(x);
+    case Op::Neg:
+      return -x;
+    case Op::Abs:
+      return std::fabs(x);
+    case Op::Reciprocal:
+      return 1 / x;
+    case Op::Floor:
+      return std::floor(x);
+    case Op::Ceil:
+      return std::ceil(x);
+    case Op::Round:
+      return std::nearbyint(x);
+    case Op::Sign:
+      return x > 0 ? 1 : x < 0 ? -1 : 0;
+    case Op::Sin:
+      return el::sin(x);
+    case Op::Cos:
+      return el::cos(x);
+    case Op::Identity:
+      return x;
+    default:
+      known = false;
+      return 0;
   }
 }
 

@@ -1,5 +1,5 @@
-// One input, elementwise. Simple arithmetic is single IEEE operations in the tensor's type; everything transcendental is
-// T(f(double(x))) with f from numerics/elementary.h. Works on the whole storage of either layout.
+// One input, elementwise. Simple arithmetic is single IEEE operations in the tensor's type; everything transcendental
+// is T(f(double(x))) with f from numerics/elementary.h. Works on the whole storage of either layout.
 #include <cmath>
 #include <limits>
 
@@ -15,7 +15,7 @@ struct UnaryParams;
 using RealFunction = double (*)(double x, const UnaryParams& params);
 
 struct UnaryParams : NamedParams {
-  int64_t count = 0;                         // elements of the storage
+  int64_t count = 0;                             // elements of the storage
   int64_t batch = 0, channels = 0, spatial = 0;  // of a blocked tensor, else 0
   float alpha = 0, beta = 0, gamma = 0;
   bool tanh_approximation = false;
@@ -61,7 +61,7 @@ Status run_function(const Step& step, const RunContext& context) {
 // F::apply(T, params) -> T
 template <typename F, typename T>
 Status run_simple(const Step& step, const RunContext& context) {
-  const UnaryParams params = step.params_as<UnaryParams>();  // a copy the compiler knows nobody writes
+  const auto& params = step.params_as<UnaryParams>();
   const T* x = context.input<T>(step, 0);
   T* y = context.output<T>(step, 0);
   parallel(context, params.count, kElementGrain, [&](int64_t begin, int64_t end, int) {
@@ -75,72 +75,94 @@ Status run_simple(const Step& step, const RunContext& context) {
 struct ReluFn {  // NaN gives 0, as the clamp of quantize.h
   template <typename T>
   static T apply(T x, float) {
-    if constexpr (std::is_integral_v<T>) return x > 0 ? x : T(0);
-    else return x > T(0.0f) ? x : T(0.0f);
+    if constexpr (std::is_integral_v<T>)
+      return x > 0 ? x : T(0);
+    else
+      return x > T(0.0f) ? x : T(0.0f);
   }
 };
 struct LeakyReluFn {
   template <typename T>
-  static T apply(T x, float alpha) { return x < T(0.0f) ? T(x * alpha) : x; }
+  static T apply(T x, float alpha) {
+    return x < T(0.0f) ? T(x * alpha) : x;
+  }
 };
 struct NegFn {
   template <typename T>
   static T apply(T x, float) {
-    if constexpr (std::is_integral_v<T>) return T(uint64_t(0) - uint64_t(x));
-    else return T(-x);
+    if constexpr (std::is_integral_v<T>)
+      return T(uint64_t(0) - uint64_t(x));
+    else
+      return T(-x);
   }
 };
 struct AbsFn {
   template <typename T>
   static T apply(T x, float) {
-    if constexpr (std::is_unsigned_v<T>) return x;
-    else if constexpr (std::is_integral_v<T>) return x < 0 ? NegFn::apply(x, 0) : x;
-    else if constexpr (std::is_same_v<T, double>) return std::fabs(x);
-    else return T(std::fabs(float(x)));
+    if constexpr (std::is_unsigned_v<T>)
+      return x;
+    else if constexpr (std::is_integral_v<T>)
+      return x < 0 ? NegFn::apply(x, 0) : x;
+    else if constexpr (std::is_same_v<T, double>)
+      return std::fabs(x);
+    else
+      return T(std::fabs(float(x)));
   }
 };
 struct SignFn {
   template <typename T>
   static T apply(T x, float) {
-    if constexpr (std::is_unsigned_v<T>) return T(x > 0);
-    else if constexpr (std::is_integral_v<T>) return T((x > 0) - (x < 0));
-    else return x > T(0.0f) ? T(1.0f) : x < T(0.0f) ? T(-1.0f) : x;  // ±0 and NaN stay
+    if constexpr (std::is_unsigned_v<T>)
+      return T(x > 0);
+    else if constexpr (std::is_integral_v<T>)
+      return T((x > 0) - (x < 0));
+    else
+      return x > T(0.0f) ? T(1.0f) : x < T(0.0f) ? T(-1.0f) : x;  // ±0 and NaN stay
   }
 };
 // Exact IEEE operations below: any libm gives the same bits.
 struct SqrtFn {
   template <typename T>
   static T apply(T x, float) {
-    if constexpr (std::is_same_v<T, double>) return std::sqrt(x);
-    else return T(std::sqrt(float(x)));
+    if constexpr (std::is_same_v<T, double>)
+      return std::sqrt(x);
+    else
+      return T(std::sqrt(float(x)));
   }
 };
 struct FloorFn {
   template <typename T>
   static T apply(T x, float) {
-    if constexpr (std::is_same_v<T, double>) return std::floor(x);
-    else return T(std::floor(float(x)));
+    if constexpr (std::is_same_v<T, double>)
+      return std::floor(x);
+    else
+      return T(std::floor(float(x)));
   }
 };
 struct CeilFn {
   template <typename T>
   static T apply(T x, float) {
-    if constexpr (std::is_same_v<T, double>) return std::ceil(x);
-    else return T(std::ceil(float(x)));
+    if constexpr (std::is_same_v<T, double>)
+      return std::ceil(x);
+    else
+      return T(std::ceil(float(x)));
   }
 };
 struct RoundFn {  // half to even
   template <typename T>
   static T apply(T x, float) {
-    if constexpr (std::is_same_v<T, double>) return std::nearbyint(x);
-    else return T(std::nearbyint(float(x)));
+    if constexpr (std::is_same_v<T, double>)
+      return std::nearbyint(x);
+    else
+      return T(std::nearbyint(float(x)));
   }
 };
 struct ReciprocalFn {
   template <typename T>
-  static T apply(T x, float) { return T(T(1.0f) / x); }
+  static T apply(T x, float) {
+    return T(T(1.0f) / x);
+  }
 };
-
 
 template <typename F>
 RunFn real(DType dtype) {
@@ -178,17 +200,28 @@ const FunctionRow kFunctions[] = {
 Status prepare_simple(OpPrepare& p, UnaryParams& params) {
   const DType dtype = p.input(0).dtype;
   switch (p.node.op) {
-    case Op::Relu: return set_kernel(p, params, "relu", dtype, number<ReluFn>(dtype));
-    case Op::LeakyRelu: return set_kernel(p, params, "leaky_relu", dtype, real<LeakyReluFn>(dtype));
-    case Op::Neg: return set_kernel(p, params, "neg", dtype, number<NegFn>(dtype));
-    case Op::Abs: return set_kernel(p, params, "abs", dtype, number<AbsFn>(dtype));
-    case Op::Sign: return set_kernel(p, params, "sign", dtype, number<SignFn>(dtype));
-    case Op::Sqrt: return set_kernel(p, params, "sqrt", dtype, real<SqrtFn>(dtype));
-    case Op::Floor: return set_kernel(p, params, "floor", dtype, real<FloorFn>(dtype));
-    case Op::Ceil: return set_kernel(p, params, "ceil", dtype, real<CeilFn>(dtype));
-    case Op::Round: return set_kernel(p, params, "round", dtype, real<RoundFn>(dtype));
-    case Op::Reciprocal: return set_kernel(p, params, "reciprocal", dtype, real<ReciprocalFn>(dtype));
-    default: return unsupported(std::string("no kernel for ") + op_name(p.node.op));
+    case Op::Relu:
+      return set_kernel(p, params, "relu", dtype, number<ReluFn>(dtype));
+    case Op::LeakyRelu:
+      return set_kernel(p, params, "leaky_relu", dtype, real<LeakyReluFn>(dtype));
+    case Op::Neg:
+      return set_kernel(p, params, "neg", dtype, number<NegFn>(dtype));
+    case Op::Abs:
+      return set_kernel(p, params, "abs", dtype, number<AbsFn>(dtype));
+    case Op::Sign:
+      return set_kernel(p, params, "sign", dtype, number<SignFn>(dtype));
+    case Op::Sqrt:
+      return set_kernel(p, params, "sqrt", dtype, real<SqrtFn>(dtype));
+    case Op::Floor:
+      return set_kernel(p, params, "floor", dtype, real<FloorFn>(dtype));
+    case Op::Ceil:
+      return set_kernel(p, params, "ceil", dtype, real<CeilFn>(dtype));
+    case Op::Round:
+      return set_kernel(p, params, "round", dtype, real<RoundFn>(dtype));
+    case Op::Reciprocal:
+      return set_kernel(p, params, "reciprocal", dtype, real<ReciprocalFn>(dtype));
+    default:
+      return unsupported(std::string("no kernel for ") + op_name(p.node.op));
   }
 }
 
@@ -207,7 +240,7 @@ Status run_not(const Step& step, const RunContext& context) {
 // reals alike: v > lo ? v : lo, then t < hi ? t : hi.
 template <typename T>
 Status run_clip(const Step& step, const RunContext& context) {
-  const UnaryParams params = step.params_as<UnaryParams>();
+  const auto& params = step.params_as<UnaryParams>();
   const T* x = context.input<T>(step, 0);
   const T* min = context.input<T>(step, 1);
   const T* max = context.input<T>(step, 2);
@@ -257,9 +290,8 @@ Status prepare_clip(OpPrepare& p) {
   UnaryParams& params = p.make_params<UnaryParams>();
   LQ_RETURN_IF_ERROR(fill_params(p, params));
   const DType dtype = p.input(0).dtype;
-  return set_kernel(p, params, "clip", dtype, for_number_type(dtype, [](auto tag) -> RunFn {
-                      return &run_clip<typename decltype(tag)::type>;
-                    }));
+  return set_kernel(p, params, "clip", dtype,
+                    for_number_type(dtype, [](auto tag) -> RunFn { return &run_clip<typename decltype(tag)::type>; }));
 }
 
 Status prepare_not(OpPrepare& p) {

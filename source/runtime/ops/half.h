@@ -1,4 +1,5 @@
-// float16 and bfloat16 as storage types: every operation goes through float and is rounded once to nearest even, which for
+// float16 and bfloat16 as storage types: every operation goes through float and is rounded once to nearest even, which
+// for
 // + − × ÷ equals the half operation itself (24 >= 2·11 + 2 bits).
 #pragma once
 #include <bit>
@@ -56,7 +57,8 @@ struct BFloat16 {
   BFloat16() = default;
   BFloat16(float v) {
     const uint32_t x = std::bit_cast<uint32_t>(v);
-    bits = (x & 0x7fffffffu) > 0x7f800000u ? uint16_t((x >> 16) | 0x40u) : uint16_t((x + 0x7fffu + ((x >> 16) & 1u)) >> 16);
+    bits = (x & 0x7fffffffu) > 0x7f800000u ? uint16_t((x >> 16) | 0x40u)
+                                           : uint16_t((x + 0x7fffu + ((x >> 16) & 1u)) >> 16);
   }
   BFloat16(double v) : BFloat16(round_to_odd(v)) {}
   operator float() const { return std::bit_cast<float>(uint32_t(bits) << 16); }

@@ -56,10 +56,20 @@ Status prepare_layout(OpPrepare& p) {
   params.fill = lane_fill(y);
   const ElementwiseKernels& k = *params.kernels;
   switch (params.size) {
-    case 1: p.set(to_blocked ? k.to_blocked_1.name : k.to_linear_1.name, k.to_linear_1.isa, to_blocked ? run_to_blocked : run_to_linear); return {};
-    case 2: p.set(to_blocked ? "to_blocked_b2__scalar" : "to_linear_b2__scalar", Isa::kScalar, to_blocked ? run_to_blocked : run_to_linear); return {};
-    case 4: p.set(to_blocked ? k.to_blocked_4.name : k.to_linear_4.name, k.to_linear_4.isa, to_blocked ? run_to_blocked : run_to_linear); return {};
-    default: return unsupported(std::string("blocked layout of ") + dtype_name(x.dtype));
+    case 1:
+      p.set(to_blocked ? k.to_blocked_1.name : k.to_linear_1.name, k.to_linear_1.isa,
+            to_blocked ? run_to_blocked : run_to_linear);
+      return {};
+    case 2:
+      p.set(to_blocked ? "to_blocked_b2__scalar" : "to_linear_b2__scalar", Isa::kScalar,
+            to_blocked ? run_to_blocked : run_to_linear);
+      return {};
+    case 4:
+      p.set(to_blocked ? k.to_blocked_4.name : k.to_linear_4.name, k.to_linear_4.isa,
+            to_blocked ? run_to_blocked : run_to_linear);
+      return {};
+    default:
+      return unsupported(std::string("blocked layout of ") + dtype_name(x.dtype));
   }
 }
 
@@ -69,7 +79,8 @@ constexpr OpRow kRows[] = {{Op::LayoutToBlocked, prepare_layout}, {Op::LayoutToL
 
 const OpRowTable kLayoutRows = {kRows, int(std::size(kRows))};
 
-void rows_to_block(const ElementwiseKernels& k, size_t size, const void* x, int64_t x_stride, int channels, void* y, int64_t count, uint32_t fill) {
+void rows_to_block(const ElementwiseKernels& k, size_t size, const void* x, int64_t x_stride, int channels, void* y,
+                   int64_t count, uint32_t fill) {
   if (size == 1) return k.to_blocked_1.run(x, x_stride, channels, y, count, fill);
   if (size == 4) return k.to_blocked_4.run(x, x_stride, channels, y, count, fill);
   const uint16_t* in = static_cast<const uint16_t*>(x);
@@ -79,7 +90,8 @@ void rows_to_block(const ElementwiseKernels& k, size_t size, const void* x, int6
   }
 }
 
-void block_to_rows(const ElementwiseKernels& k, size_t size, const void* x, void* y, int64_t y_stride, int channels, int64_t count) {
+void block_to_rows(const ElementwiseKernels& k, size_t size, const void* x, void* y, int64_t y_stride, int channels,
+                   int64_t count) {
   if (size == 1) return k.to_linear_1.run(x, y, y_stride, channels, count);
   if (size == 4) return k.to_linear_4.run(x, y, y_stride, channels, count);
   const uint16_t* in = static_cast<const uint16_t*>(x);
@@ -89,7 +101,8 @@ void block_to_rows(const ElementwiseKernels& k, size_t size, const void* x, void
   }
 }
 
-void tensor_to_blocked(const ElementwiseKernels& k, size_t size, const void* x, void* y, const BlockedShape& s, uint32_t fill) {
+void tensor_to_blocked(const ElementwiseKernels& k, size_t size, const void* x, void* y, const BlockedShape& s,
+                       uint32_t fill) {
   for (int64_t n = 0; n < s.n; ++n) {
     for (int64_t b = 0; b < s.blocks; ++b) {
       const uint8_t* rows = static_cast<const uint8_t*>(x) + (n * s.c + b * kBlock) * s.spatial * int64_t(size);

@@ -39,7 +39,8 @@ Status pack_b(OpPrepare& p, MatMulParams& m, const char* key, PackTile&& pack_ti
   LQ_ASSIGN_OR_RETURN(m.packed, p.packs.get(p.pack_key(key), bytes, [&](void* out) {
     for (int64_t i = 0; i < count; ++i) {
       for (int64_t t = 0; t < m.layout.tiles(); ++t) {
-        pack_tile(source + m.shape.b_offset[size_t(i)], t, static_cast<Element*>(out) + i * matrix + m.layout.offset(t));
+        pack_tile(source + m.shape.b_offset[size_t(i)], t,
+                  static_cast<Element*>(out) + i * matrix + m.layout.offset(t));
       }
     }
   }));
@@ -53,7 +54,8 @@ Status prepare_s8(OpPrepare& p, MatMulParams& m) {
   LQ_ASSIGN_OR_RETURN(m.multiplier, product_multipliers(a, b, y, n));
   LQ_ASSIGN_OR_RETURN(m.bias, product_bias(p, 2, n));
   LQ_ASSIGN_OR_RETURN(m.epilogue, product_epilogue(p, y));
-  if (b.quant->scale.size() != 1 && std::any_of(b.quant->zero_point.begin(), b.quant->zero_point.end(), [](int32_t z) { return z != 0; })) {
+  if (b.quant->scale.size() != 1 &&
+      std::any_of(b.quant->zero_point.begin(), b.quant->zero_point.end(), [](int32_t z) { return z != 0; })) {
     return unsupported("per-channel weights '" + b.name + "' must have zero point 0");
   }
   m.zero_point_b = zero_point_at(*b.quant, 0);
@@ -75,7 +77,9 @@ Status prepare_s8(OpPrepare& p, MatMulParams& m) {
 
 Status prepare_f32(OpPrepare& p, MatMulParams& m) {
   m.clamp = float_clamp(p.node);
-  const auto pack = [&](const float* source, int64_t tile, float* out) { pack_tile_f32(m.shape, m.layout, source, tile, out); };
+  const auto pack = [&](const float* source, int64_t tile, float* out) {
+    pack_tile_f32(m.shape, m.layout, source, tile, out);
+  };
   LQ_RETURN_IF_ERROR((pack_b<float, float>(p, m, "gemm_f32", pack)));
   m.a_bytes = m.shape.a_col == 1 ? 0 : align_up(size_t(m.rows * m.shape.k) * sizeof(float));
   m.worker_bytes = m.a_bytes + align_up(size_t(m.rows) * 16 * sizeof(float));
@@ -87,17 +91,22 @@ Status prepare_f32(OpPrepare& p, MatMulParams& m) {
 
 Status prepare_product(OpPrepare& p, MatMulParams& m, bool integer) {
   const MatMulShape& s = m.shape;
-  if (s.k > (int64_t(1) << 30) || s.n > (int64_t(1) << 30)) return unsupported("a matrix with more than 2^30 rows or columns");
+  constexpr int64_t kMaxExtent = 1 << 24, kMaxPacked = int64_t(1) << 40;
+  if (s.k > kMaxExtent || s.n > kMaxExtent ||
+      saturating_product({int64_t(s.b_offset.size()), s.k + 1, s.n + 16}) > kMaxPacked) {
+    return unsupported("matrices of " + std::to_string(s.k) + " x " + std::to_string(s.n) + " are too large to run");
+  }
   for (const std::vector<TensorId>* ids : {&p.node.inputs, &p.node.outputs}) {
     for (TensorId id : *ids) {
       if (id != kNoTensor && p.graph.tensor(id).blocked_axis != -1) {
-        return internal_error("a matrix product reads and writes linear tensors, '" + p.graph.tensor(id).name + "' is NCHWc8");
+        return internal_error("a matrix product reads and writes linear tensors, '" + p.graph.tensor(id).name +
+                              "' is NCHWc8");
       }
     }
   }
   m.layout = {s.k, s.n, integer ? (s.k + 1) / 2 * 2 : s.k};
   plan_rows(m, integer ? sizeof(int16_t) : sizeof(float), p.threads);
-  p.step.macs = s.batches() * s.m * s.n * s.k;
+  p.step.macs = saturating_product({s.batches(), s.m, s.n, s.k});
   p.step.integer = integer;
   LQ_RETURN_IF_ERROR(integer ? prepare_s8(p, m) : prepare_f32(p, m));
   p.step.scratch_bytes = m.packed_bytes + m.worker_bytes * size_t(p.threads);
@@ -121,8 +130,8 @@ Result<GemmAddend> gemm_addend(const OpPrepare& p, const MatMulShape& s, bool in
   const size_t rank = t.shape.size();
   const int64_t rows = rank >= 2 ? t.shape[rank - 2] : 1, cols = rank >= 1 ? t.shape[rank - 1] : 1;
   if (t.dtype != DType::Float32 || rank > 2 || (rows != 1 && rows != s.m) || (cols != 1 && cols != s.n)) {
-    return invalid_argument("c is " + std::string(dtype_name(t.dtype)) + " " + shape_string(t.shape) + ", which does not broadcast to [" +
-                            std::to_string(s.m) + "," + std::to_string(s.n) + "]");
+    return invalid_argument("c is " + std::string(dtype_name(t.dtype)) + " " + shape_string(t.shape) +
+                            ", which does not broadcast to [" + std::to_string(s.m) + "," + std::to_string(s.n) + "]");
   }
   c.row = rows == 1 ? 0 : cols;
   c.col = cols == 1 ? 0 : 1;
@@ -133,7 +142,8 @@ Status prepare_gemm(OpPrepare& p) {
   LQ_ASSIGN_OR_RETURN(const bool integer, is_integer_product(p.input(0), p.input(1), p.output(0)));
   const auto& attrs = attrs_as<schema::GemmAttrsT>(p.node);
   MatMulParams& m = p.make_params<MatMulParams>();
-  LQ_ASSIGN_OR_RETURN(m.shape, gemm_shape(p.input(0).shape, p.input(1).shape, p.output(0).shape, attrs.trans_a, attrs.trans_b));
+  LQ_ASSIGN_OR_RETURN(m.shape,
+                      gemm_shape(p.input(0).shape, p.input(1).shape, p.output(0).shape, attrs.trans_a, attrs.trans_b));
   LQ_ASSIGN_OR_RETURN(m.addend, gemm_addend(p, m.shape, integer));
   return prepare_product(p, m, integer);
 }

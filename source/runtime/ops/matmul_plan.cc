@@ -1,10 +1,13 @@
 #include "runtime/ops/matmul_plan.h"
 
+#include "runtime/ops/product_quant.h"
+
 namespace lq {
 namespace {
 
 Status mismatch(const Shape& a, const Shape& b, const Shape& y) {
-  return invalid_argument("shapes " + shape_string(a) + " and " + shape_string(b) + " do not multiply to " + shape_string(y));
+  return invalid_argument("shapes " + shape_string(a) + " and " + shape_string(b) + " do not multiply to " +
+                          shape_string(y));
 }
 
 /// Element offset of each batch's matrix in a tensor of shape `batch` + [rows, cols], broadcast to `full`.
@@ -37,7 +40,12 @@ Result<MatMulShape> matmul_shape(const Shape& a_in, const Shape& b_in, const Sha
   const Shape a_batch(a.begin(), a.end() - 2), b_batch(b.begin(), b.end() - 2);
   LQ_ASSIGN_OR_RETURN(const Shape full, broadcast(a_batch, b_batch));
   const int64_t batches = element_count(full), b_count = element_count(b_batch);
-  if (batches < 0 || batches > INT32_MAX || element_count(y) != batches * s.m * s.n) return mismatch(a_in, b_in, y);
+  constexpr int64_t kMaxBatches = 1 << 22;  // each costs table entries
+  if (batches > kMaxBatches || b_count > kMaxBatches)
+    return unsupported(std::to_string(batches) + " matrices in a product");
+  if (batches < 0 || b_count < 0 || element_count(y) != saturating_product({batches, s.m, s.n})) {
+    return mismatch(a_in, b_in, y);
+  }
   if (b_count == 1 && element_count(a_batch) == batches) {
     s.m *= batches;
     s.a_offset = {0}, s.b_index = {0}, s.b_offset = {0};
@@ -60,7 +68,8 @@ Result<MatMulShape> gemm_shape(const Shape& a, const Shape& b, const Shape& y, b
   return s;
 }
 
-void pack_tile_s8(const MatMulShape& s, const PanelLayout& layout, const int8_t* b, int32_t zero_point, int64_t tile, int16_t* out) {
+void pack_tile_s8(const MatMulShape& s, const PanelLayout& layout, const int8_t* b, int32_t zero_point, int64_t tile,
+                  int16_t* out) {
   const int64_t width = layout.width(tile), lanes = layout.lanes(tile);
   b += tile * 16 * s.b_col;
   for (int64_t k = 0; k < layout.rows; k += 2, out += 2 * width) {

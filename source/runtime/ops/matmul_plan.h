@@ -17,7 +17,8 @@ struct MatMulShape {
   int64_t batches() const { return int64_t(a_offset.size()); }
 };
 
-/// Panels of 16 (the last one 8 or 16) columns of b, K rows each: float [K][width], int8 [ceil(K / 2)][width][2] as int16.
+/// Panels of 16 (the last one 8 or 16) columns of b, K rows each: float [K][width], int8 [ceil(K / 2)][width][2] as
+/// int16.
 struct PanelLayout {
   int64_t k = 0, n = 0, rows = 0;  // rows: K, rounded up to even for int8
   int64_t tiles() const { return (n + 15) / 16; }
@@ -32,7 +33,8 @@ Result<MatMulShape> matmul_shape(const Shape& a, const Shape& b, const Shape& y)
 Result<MatMulShape> gemm_shape(const Shape& a, const Shape& b, const Shape& y, bool trans_a, bool trans_b);
 
 /// One tile of one b; zero_point is subtracted.
-void pack_tile_s8(const MatMulShape& s, const PanelLayout& layout, const int8_t* b, int32_t zero_point, int64_t tile, int16_t* out);
+void pack_tile_s8(const MatMulShape& s, const PanelLayout& layout, const int8_t* b, int32_t zero_point, int64_t tile,
+                  int16_t* out);
 void pack_tile_f32(const MatMulShape& s, const PanelLayout& layout, const float* b, int64_t tile, float* out);
 
 /// Gemm's c, broadcast to [M, N]: strides 0 along broadcast axes.
@@ -46,11 +48,11 @@ struct GemmAddend {
 struct MatMulParams {
   MatMulShape shape;
   PanelLayout layout;
-  const void* packed = nullptr;  // nullptr: b is no constant, packed at every run
-  int64_t rows = 0, strips = 0;  // rows of a an item, items down a matrix
-  GemmAddend addend;             // float
-  FloatClamp clamp{};            // float
-  Epilogue epilogue{};           // int8
+  const void* packed = nullptr;   // nullptr: b is no constant, packed at every run
+  int64_t rows = 0, strips = 0;   // rows of a an item, items down a matrix
+  GemmAddend addend;              // float
+  FloatClamp clamp{};             // float
+  Epilogue epilogue{};            // int8
   std::vector<float> multiplier;  // int8, 16 a tile
   std::vector<int32_t> bias;      // int8, 16 a tile
   bool float_output = true;

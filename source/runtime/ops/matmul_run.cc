@@ -107,7 +107,8 @@ Status run_matmul_s8(const Step& step, const RunContext& context) {
   if (packed == nullptr) {
     int16_t* out = reinterpret_cast<int16_t*>(context.scratch);
     pack_all(p, *context.pool, [&](int64_t i, int64_t tile) {
-      pack_tile_s8(p.shape, p.layout, b + p.shape.b_offset[size_t(i)], p.zero_point_b, tile, out + i * matrix + p.layout.offset(tile));
+      pack_tile_s8(p.shape, p.layout, b + p.shape.b_offset[size_t(i)], p.zero_point_b, tile,
+                   out + i * matrix + p.layout.offset(tile));
     });
     packed = out;
   }
@@ -138,7 +139,8 @@ Status run_matmul_s8(const Step& step, const RunContext& context) {
 Status run_matmul_f32(const Step& step, const RunContext& context) {
   const MatMulParams& p = step.params_as<MatMulParams>();
   const MatMulShape& s = p.shape;
-  const float *a = context.input<float>(step, 0), *b = context.input<float>(step, 1), *c = context.input<float>(step, 2);
+  const float *a = context.input<float>(step, 0), *b = context.input<float>(step, 1),
+              *c = context.input<float>(step, 2);
   const int64_t matrix = p.layout.matrix_elements();
   const float* packed = static_cast<const float*>(p.packed);
   if (packed == nullptr) {

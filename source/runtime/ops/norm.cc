@@ -1,5 +1,5 @@
-// BatchNormalization, InstanceNormalization, LayerNormalization in float32: y = (x − mean) / sqrt(var + eps) · scale + bias,
-// single IEEE operations in that order; mean = Σx / n and var = Σ(x − mean)² / n in the order of partial_sums.h.
+// BatchNormalization, InstanceNormalization, LayerNormalization in float32: y = (x − mean) / sqrt(var + eps) · scale +
+// bias, single IEEE operations in that order; mean = Σx / n and var = Σ(x − mean)² / n in the order of partial_sums.h.
 #include "runtime/ops/norm.h"
 
 #include <cmath>
@@ -13,11 +13,11 @@ namespace lq {
 namespace {
 
 struct NormParams : NamedParams {
-  int64_t rows = 0;      // BatchNormalization, InstanceNormalization: N·C; LayerNormalization: product of the leading axes
-  int64_t size = 0;      // elements of a row
+  int64_t rows = 0;  // BatchNormalization, InstanceNormalization: N·C; LayerNormalization: product of the leading axes
+  int64_t size = 0;  // elements of a row
   int64_t channels = 1;
   float epsilon = 0;
-  StridedLoop<3> affine; // LayerNormalization: [0] x and y in the row, [1] scale, [2] bias
+  StridedLoop<3> affine;  // LayerNormalization: [0] x and y in the row, [1] scale, [2] bias
 };
 
 struct Moments {
@@ -26,10 +26,12 @@ struct Moments {
 
 Moments moments_of(const float* x, int64_t n, float epsilon) {
   const float mean = sum_of(x, n, [](float v) { return v; }) / float(n);
-  const float variance = sum_of(x, n, [mean](float v) {
-    const float d = v - mean;
-    return d * d;
-  }) / float(n);
+  const float variance = sum_of(x, n,
+                                [mean](float v) {
+                                  const float d = v - mean;
+                                  return d * d;
+                                }) /
+                         float(n);
   return {mean, std::sqrt(variance + epsilon)};
 }
 
@@ -37,7 +39,9 @@ void normalize_row(const float* x, float* y, int64_t n, Moments m, float scale, 
   for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m.mean) / m.deviation * scale + bias;
 }
 
-int64_t row_grain(const NormParams& params) { return std::max<int64_t>(1, kElementGrain / std::max<int64_t>(1, params.size)); }
+int64_t row_grain(const NormParams& params) {
+  return std::max<int64_t>(1, kElementGrain / std::max<int64_t>(1, params.size));
+}
 
 Status run_batch_norm(const Step& step, const RunContext& context) {
   const auto& params = step.params_as<NormParams>();
@@ -109,7 +113,8 @@ Status prepare_channel_norm(OpPrepare& p) {
   if (x.empty()) return invalid_argument("needs an input with channels");
   params.channels = x.size() < 2 ? 1 : x[1];  // a 1-D input is [N] with one channel
   for (size_t i = 1; i < p.node.inputs.size(); ++i) {
-    if (element_count(p.input(i).shape) != params.channels) return invalid_argument("parameters do not match the channels");
+    if (element_count(p.input(i).shape) != params.channels)
+      return invalid_argument("parameters do not match the channels");
   }
   params.rows = x[0] * params.channels;
   params.size = dims_product(x, std::min<size_t>(2, x.size()), x.size());
@@ -132,8 +137,10 @@ Status prepare_layer_norm(OpPrepare& p) {
   params.size = dims_product(row, 0, row.size());
   std::vector<int64_t> bias(row.size(), 0);
   if (p.has_input(2)) bias = broadcast_strides(p.input(2).shape, row);
-  LQ_RETURN_IF_ERROR(make_loop<3>(row, {row_major_strides(row), broadcast_strides(p.input(1).shape, row), bias}, params.affine));
-  return set_kernel(p, params, "layer_norm", p.input(0).dtype, p.input(0).dtype == DType::Float32 ? &run_layer_norm : nullptr);
+  LQ_RETURN_IF_ERROR(
+      make_loop<3>(row, {row_major_strides(row), broadcast_strides(p.input(1).shape, row), bias}, params.affine));
+  return set_kernel(p, params, "layer_norm", p.input(0).dtype,
+                    p.input(0).dtype == DType::Float32 ? &run_layer_norm : nullptr);
 }
 
 const OpRow kRows[] = {

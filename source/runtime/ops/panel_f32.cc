@@ -19,7 +19,8 @@ void pack_panels(const float* b, int64_t stride_k, int64_t stride_n, int64_t k, 
   }
 }
 
-void run_panels(const KernelRow& kernel, const PanelProduct& product, int64_t rows, int64_t panel_begin, int64_t panel_end) {
+void run_panels(const KernelRow& kernel, const PanelProduct& product, int64_t rows, int64_t panel_begin,
+                int64_t panel_end) {
   static constexpr ptrdiff_t kNoTap[1] = {0};
   constexpr int64_t kMaxRows = int64_t(1) << 20;  // rows are an int32 in the kernel's arguments
   const ConvF32Fn fn = reinterpret_cast<ConvF32Fn>(kernel.fn);

@@ -1,6 +1,6 @@
-// Float matrix products inside operators that are not products themselves (LSTM, GRU, Einsum), by the gemm_f32 panel kernels:
-// y[m, n] = start[m, n] + Σ_k x[m, k] · b[k, n], ascending k, one fused multiply-add each, + 0.0f at the end. Splitting a chain
-// in two calls gives the same bits: the second starts from what the first stored.
+// Float matrix products inside operators that are not products themselves (LSTM, GRU, Einsum), by the gemm_f32 panel
+// kernels: y[m, n] = start[m, n] + Σ_k x[m, k] · b[k, n], ascending k, one fused multiply-add each, + 0.0f at the end.
+// Splitting a chain in two calls gives the same bits: the second starts from what the first stored.
 #pragma once
 #include "kernels/conv_kernels.h"
 #include "kernels/registry.h"
@@ -19,16 +19,17 @@ void pack_panel(const float* b, int64_t stride_k, int64_t stride_n, int64_t k, i
 void pack_panels(const float* b, int64_t stride_k, int64_t stride_n, int64_t k, int64_t n, float* to);
 
 struct PanelProduct {
-  const float* x = nullptr;      // rows x_row apart
+  const float* x = nullptr;  // rows x_row apart
   int64_t x_row = 0;
-  const float* packed = nullptr; // all panels of b
+  const float* packed = nullptr;  // all panels of b
   int64_t k = 0, n = 0;
   const float* start = nullptr;  // padded to whole panels; rows start_row apart; may be y
   int64_t start_row = 0;
-  float* y = nullptr;            // rows y_row apart
+  float* y = nullptr;  // rows y_row apart
   int64_t y_row = 0;
 };
 /// Rows [0, rows) of panels [panel_begin, panel_end).
-void run_panels(const KernelRow& kernel, const PanelProduct& product, int64_t rows, int64_t panel_begin, int64_t panel_end);
+void run_panels(const KernelRow& kernel, const PanelProduct& product, int64_t rows, int64_t panel_begin,
+                int64_t panel_end);
 
 }  // namespace lq

@@ -1,5 +1,5 @@
-// The canonical order of float reductions (docs/NUMERICS.md): element i of the reduced elements, row-major, goes to partial
-// i % 8; the partials join as ((p0+p4)+(p2+p6))+((p1+p5)+(p3+p7)).
+// The canonical order of float reductions (docs/NUMERICS.md): element i of the reduced elements, row-major, goes to
+// partial i % 8; the partials join as ((p0+p4)+(p2+p6))+((p1+p5)+(p3+p7)).
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,5 @@
-// MaxPool, AveragePool, GlobalAveragePool, GlobalMaxPool: geometry as taps an output position, and the blocked 1-D and 2-D path.
+// MaxPool, AveragePool, GlobalAveragePool, GlobalMaxPool: geometry as taps an output position, and the blocked 1-D and
+// 2-D path.
 #include "runtime/ops/pool_params.h"
 #include "runtime/ops/quantized.h"
 #include "runtime/ops/tables.h"
@@ -9,8 +10,8 @@ namespace {
 bool is_average(Op op) { return op == Op::AveragePool || op == Op::GlobalAveragePool; }
 bool is_global(Op op) { return op == Op::GlobalAveragePool || op == Op::GlobalMaxPool; }
 
-/// Taps of output `o`: those inside the image; the divisor counts those inside the padded image too if asked. In ceil_mode a
-/// last window may hang over the padding's end: what hangs over counts nowhere.
+/// Taps of output `o`: those inside the image; the divisor counts those inside the padded image too if asked. In
+/// ceil_mode a last window may hang over the padding's end: what hangs over counts nowhere.
 PoolTaps taps_of(const WindowGeometry& g, size_t axis, int64_t in, int64_t o, bool count_include_pad) {
   const int64_t start = o * g.strides[axis] - g.pads_begin[axis];
   PoolTaps t = {0, 0, 0, 0};
@@ -84,13 +85,14 @@ Status run_blocked(const Step& step, const RunContext& context) {
   // Work of an output row: its windows; a global pool's single row weighs the whole plane.
   const int64_t row_work = std::max<int64_t>(1, (p.x.spatial / rows + p.args.out_w) * kBlock);
   const auto each = [&](auto* fn, const auto* x, auto* y) {
-    parallel(context, planes * rows, std::max<int64_t>(1, kElementGrain / row_work), [&](int64_t begin, int64_t end, int) {
-      while (begin < end) {
-        const int64_t plane = begin / rows, first = begin % rows, count = std::min(end - begin, rows - first);
-        fn(x + plane * in_plane, y + plane * out_plane, int32_t(first), int32_t(first + count), p.args);
-        begin += count;
-      }
-    });
+    parallel(context, planes * rows, std::max<int64_t>(1, kElementGrain / row_work),
+             [&](int64_t begin, int64_t end, int) {
+               while (begin < end) {
+                 const int64_t plane = begin / rows, first = begin % rows, count = std::min(end - begin, rows - first);
+                 fn(x + plane * in_plane, y + plane * out_plane, int32_t(first), int32_t(first + count), p.args);
+                 begin += count;
+               }
+             });
   };
   if (p.s8 != nullptr) {
     each(p.s8, context.input<int8_t>(step, 0), context.output<int8_t>(step, 0));
@@ -164,7 +166,8 @@ Status prepare_pool(OpPrepare& p) {
   const bool indices = op == Op::MaxPool && p.has_output(1);
   if (indices) params.indices_blocked = is_blocked(p.output(1));
   const bool kernel_type = x.dtype == DType::Float32 || x.dtype == DType::Int8;
-  if (params.x_blocked && params.y_blocked && !indices && kernel_type && params.taps.size() <= 2) return prepare_blocked(p, params);
+  if (params.x_blocked && params.y_blocked && !indices && kernel_type && params.taps.size() <= 2)
+    return prepare_blocked(p, params);
   return prepare_pool_strided(p, params);
 }
 

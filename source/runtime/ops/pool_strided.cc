@@ -1,5 +1,5 @@
-// Pools of any rank, layout and type, channel by channel, with MaxPool's indices: the path of 3-D pools, of folding (linear
-// tensors) and of unusual types. The same order of sums as the blocked kernels.
+// Pools of any rank, layout and type, channel by channel, with MaxPool's indices: the path of 3-D pools, of folding
+// (linear tensors) and of unusual types. The same order of sums as the blocked kernels.
 #include <limits>
 
 #include "kernels/elementwise_inline.h"
@@ -87,18 +87,21 @@ Status run_max(const Step& step, const RunContext& context) {
   const T* x = context.input<T>(step, 0);
   T* y = context.output<T>(step, 0);
   int64_t* indices = context.output<int64_t>(step, 1);
-  constexpr T kLowest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
-  for_outputs(p, context, [&](const Plane& xp, const Plane& yp, const Plane& ip, int64_t channel, int64_t o, const int64_t* out_at) {
-    T best = kLowest;
-    int64_t index = -1;
-    for_window(p, out_at, [&](int64_t position, const int64_t* at) {
-      const T v = x[xp.base + position * xp.step];
-      if (v > best || index < 0) index = flat_index(p, channel, position, at);
-      best = v > best ? v : best;
-    });
-    y[yp.base + o * yp.step] = best;
-    if (indices != nullptr) indices[ip.base + o * ip.step] = index;
-  });
+  constexpr T kLowest =
+      std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+  for_outputs(
+      p, context,
+      [&](const Plane& xp, const Plane& yp, const Plane& ip, int64_t channel, int64_t o, const int64_t* out_at) {
+        T best = kLowest;
+        int64_t index = -1;
+        for_window(p, out_at, [&](int64_t position, const int64_t* at) {
+          const T v = x[xp.base + position * xp.step];
+          if (v > best || index < 0) index = flat_index(p, channel, position, at);
+          best = v > best ? v : best;
+        });
+        y[yp.base + o * yp.step] = best;
+        if (indices != nullptr) indices[ip.base + o * ip.step] = index;
+      });
   fill_blocked(p, y, p.y_blocked, T(p.fill));
   if (indices != nullptr) fill_blocked<int64_t>(p, indices, p.indices_blocked, 0);
   return {};
@@ -108,13 +111,15 @@ Status run_average_f32(const Step& step, const RunContext& context) {
   const PoolParams& p = step.params_as<PoolParams>();
   const float* x = context.input<float>(step, 0);
   float* y = context.output<float>(step, 0);
-  for_outputs(p, context, [&](const Plane& xp, const Plane& yp, const Plane&, int64_t, int64_t o, const int64_t* out_at) {
-    float partial[8] = {};
-    int64_t k = 0, n = 1;
-    for_window(p, out_at, [&](int64_t position, const int64_t*) { partial[k++ & 7] += x[xp.base + position * xp.step]; });
-    for (size_t a = 0; a < p.taps.size(); ++a) n *= p.taps[a][size_t(out_at[a])].divisor;
-    y[yp.base + o * yp.step] = join8(partial) / float(n);
-  });
+  for_outputs(
+      p, context, [&](const Plane& xp, const Plane& yp, const Plane&, int64_t, int64_t o, const int64_t* out_at) {
+        float partial[8] = {};
+        int64_t k = 0, n = 1;
+        for_window(p, out_at,
+                   [&](int64_t position, const int64_t*) { partial[k++ & 7] += x[xp.base + position * xp.step]; });
+        for (size_t a = 0; a < p.taps.size(); ++a) n *= p.taps[a][size_t(out_at[a])].divisor;
+        y[yp.base + o * yp.step] = join8(partial) / float(n);
+      });
   fill_blocked(p, y, p.y_blocked, 0.0f);
   return {};
 }
@@ -123,13 +128,15 @@ Status run_average_s8(const Step& step, const RunContext& context) {
   const PoolParams& p = step.params_as<PoolParams>();
   const int8_t* x = context.input<int8_t>(step, 0);
   int8_t* y = context.output<int8_t>(step, 0);
-  for_outputs(p, context, [&](const Plane& xp, const Plane& yp, const Plane&, int64_t, int64_t o, const int64_t* out_at) {
-    int32_t acc = 0;
-    for_window(p, out_at, [&](int64_t position, const int64_t*) { acc += x[xp.base + position * xp.step] - p.zero_x; });
-    int64_t slot = 0;
-    for (size_t a = 0; a < p.taps.size(); ++a) slot = slot * p.slots[a] + p.taps[a][size_t(out_at[a])].slot;
-    y[yp.base + o * yp.step] = int8_t(round_clamped(float(acc) * p.multiplier[size_t(slot)], p.round));
-  });
+  for_outputs(
+      p, context, [&](const Plane& xp, const Plane& yp, const Plane&, int64_t, int64_t o, const int64_t* out_at) {
+        int32_t acc = 0;
+        for_window(p, out_at,
+                   [&](int64_t position, const int64_t*) { acc += x[xp.base + position * xp.step] - p.zero_x; });
+        int64_t slot = 0;
+        for (size_t a = 0; a < p.taps.size(); ++a) slot = slot * p.slots[a] + p.taps[a][size_t(out_at[a])].slot;
+        y[yp.base + o * yp.step] = int8_t(round_clamped(float(acc) * p.multiplier[size_t(slot)], p.round));
+      });
   fill_blocked(p, y, p.y_blocked, int8_t(p.fill));
   return {};
 }
@@ -140,16 +147,27 @@ Status prepare_pool_strided(OpPrepare& p, PoolParams& params) {
   const DType dtype = p.input(0).dtype;
   if (params.taps.size() > kMaxSpatial) return unsupported("pooling over more than 6 spatial axes");
   if (params.average) {
-    const RunFn run = dtype == DType::Float32 ? run_average_f32 : dtype == DType::Int8 ? run_average_s8 : RunFn(nullptr);
+    const RunFn run = dtype == DType::Float32 ? run_average_f32
+                      : dtype == DType::Int8  ? run_average_s8
+                                              : RunFn(nullptr);
     return set_kernel(p, params, "average_pool_strided", dtype, run);
   }
   RunFn run = nullptr;
   switch (dtype) {
-    case DType::Float32: run = run_max<float>; break;
-    case DType::Float64: run = run_max<double>; break;
-    case DType::Int8: run = run_max<int8_t>; break;
-    case DType::UInt8: run = run_max<uint8_t>; break;
-    default: break;
+    case DType::Float32:
+      run = run_max<float>;
+      break;
+    case DType::Float64:
+      run = run_max<double>;
+      break;
+    case DType::Int8:
+      run = run_max<int8_t>;
+      break;
+    case DType::UInt8:
+      run = run_max<uint8_t>;
+      break;
+    default:
+      break;
   }
   return set_kernel(p, params, "max_pool_strided", dtype, run);
 }

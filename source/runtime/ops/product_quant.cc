@@ -8,8 +8,8 @@ Result<bool> is_integer_product(const Tensor& x, const Tensor& w, const Tensor& 
   if (x.dtype == DType::Float32 && w.dtype == DType::Float32 && y.dtype == DType::Float32) return false;
   const bool output = y.dtype == DType::Float32 || (y.dtype == DType::Int8 && y.quant.has_value());
   if (x.dtype == DType::Int8 && w.dtype == DType::Int8 && x.quant && w.quant && output) return true;
-  return unsupported(std::string("no kernel multiplies ") + dtype_name(x.dtype) + " by " + dtype_name(w.dtype) + " into " +
-                     dtype_name(y.dtype) + "; float32, or quantized int8 by int8, can run");
+  return unsupported(std::string("no kernel multiplies ") + dtype_name(x.dtype) + " by " + dtype_name(w.dtype) +
+                     " into " + dtype_name(y.dtype) + "; float32, or quantized int8 by int8, can run");
 }
 
 Result<int32_t> activation_zero_point(const Tensor& x) {
@@ -49,10 +49,20 @@ Result<Epilogue> product_epilogue(const OpPrepare& p, const Tensor& y) {
     e.low = clamp.low, e.high = clamp.high;
     return e;
   }
-  if (p.node.fused_clamp) return internal_error("an int8 output carries its activation in qmin and qmax, not in a clamp");
+  if (p.node.fused_clamp)
+    return internal_error("an int8 output carries its activation in qmin and qmax, not in a clamp");
   e.zero_point = zero_point_at(*y.quant, 0);
   e.low = float(y.quant->qmin - e.zero_point), e.high = float(y.quant->qmax - e.zero_point);
   return e;
+}
+
+int64_t saturating_product(std::initializer_list<int64_t> factors) {
+  int64_t product = 1;
+  for (int64_t f : factors) {
+    if (f == 0) return 0;
+    if (__builtin_mul_overflow(product, f, &product)) product = INT64_MAX;
+  }
+  return product;
 }
 
 Result<std::vector<int32_t>> product_bias(const OpPrepare& p, size_t input, int64_t channels) {
@@ -61,8 +71,8 @@ Result<std::vector<int32_t>> product_bias(const OpPrepare& p, size_t input, int6
   const Tensor& b = p.input(input);
   const int64_t count = element_count(b.shape);
   if (b.dtype != DType::Int32 || !b.is_constant() || (count != channels && count != 1)) {
-    return unsupported("the bias of an int8 product must be an int32 constant of " + std::to_string(channels) + " values; '" +
-                       b.name + "' is " + dtype_name(b.dtype) + " " + shape_string(b.shape));
+    return unsupported("the bias of an int8 product must be an int32 constant of " + std::to_string(channels) +
+                       " values; '" + b.name + "' is " + dtype_name(b.dtype) + " " + shape_string(b.shape));
   }
   for (size_t c = 0; c < bias.size(); ++c) bias[c] = b.data.as<int32_t>()[count == 1 ? 0 : c];
   return bias;

@@ -1,5 +1,6 @@
 // Quantization of the product rule (docs/NUMERICS.md): what Conv, ConvTranspose, Gemm and MatMul share.
 #pragma once
+#include <initializer_list>
 #include <vector>
 
 #include "kernels/conv_kernels.h"
@@ -21,6 +22,9 @@ Result<Epilogue> product_epilogue(const OpPrepare& p, const Tensor& y);
 
 /// The node's folded Relu or Clip of a float output.
 FloatClamp float_clamp(const Node& node);
+
+/// Product of non-negative counts, INT64_MAX where it would overflow (shapes come from untrusted files).
+int64_t saturating_product(std::initializer_list<int64_t> factors);
 
 /// An int32 constant bias of `channels` (or one) values; zeros if `id` is absent.
 Result<std::vector<int32_t>> product_bias(const OpPrepare& p, size_t input, int64_t channels);

@@ -59,13 +59,13 @@ void requantize_row(const void* x, void* y, int64_t n, const RowArgs& a, const E
 struct ConvertParams : NamedParams {
   const ElementwiseKernels* kernels = nullptr;
   RowFn row = nullptr;
-  std::vector<RowArgs> args;                    // 1, or one a channel
+  std::vector<RowArgs> args;  // 1, or one a channel
   size_t x_size = 1, y_size = 1;
   bool x_blocked = false, y_blocked = false;
-  BlockedShape shape;                           // where a side is blocked
-  int64_t outer = 1, channels = 1, inner = 1;   // both linear: the tensor around the channel axis
-  int64_t storage = 0;                          // elements, pad lanes included, where both sides have one layout
-  uint32_t fill = 0;                            // of the output's pad lanes
+  BlockedShape shape;                          // where a side is blocked
+  int64_t outer = 1, channels = 1, inner = 1;  // both linear: the tensor around the channel axis
+  int64_t storage = 0;                         // elements, pad lanes included, where both sides have one layout
+  uint32_t fill = 0;                           // of the output's pad lanes
 };
 
 /// One parameter set, one layout: the whole storage is a run.
@@ -79,7 +79,8 @@ void run_flat(const ConvertParams& p, const RunContext& context, const uint8_t* 
     const int64_t first = ((n + 1) * p.shape.blocks - 1) * p.shape.spatial * kBlock;
     for (int64_t i = 0; i < p.shape.spatial; ++i) {
       uint8_t* block = y + (first + i * kBlock) * int64_t(p.y_size);
-      for (int lane = p.shape.tail; lane < kBlock; ++lane) std::memcpy(block + lane * int64_t(p.y_size), &p.fill, p.y_size);
+      for (int lane = p.shape.tail; lane < kBlock; ++lane)
+        std::memcpy(block + lane * int64_t(p.y_size), &p.fill, p.y_size);
     }
   }
 }
@@ -154,7 +155,8 @@ Status fill_params(OpPrepare& p, ConvertParams& params, const QuantParams& q) {
     return invalid_argument("tensor of shape " + shape_string(x.shape) + " with " + std::to_string(q.scale.size()) +
                             " scales on axis " + std::to_string(q.axis));
   }
-  if (blocked && q.axis != 1) return unsupported("blocked layout with one scale a slice of axis " + std::to_string(q.axis));
+  if (blocked && q.axis != 1)
+    return unsupported("blocked layout with one scale a slice of axis " + std::to_string(q.axis));
   params.outer = dims_product(x.shape, 0, size_t(q.axis));
   params.channels = x.shape[size_t(q.axis)];
   params.inner = dims_product(x.shape, size_t(q.axis) + 1, rank);
@@ -163,7 +165,8 @@ Status fill_params(OpPrepare& p, ConvertParams& params, const QuantParams& q) {
 
 Status expect_quant(const Tensor& t) {
   if (t.quant && t.quant->dtype == t.dtype && !t.quant->scale.empty()) return {};
-  return invalid_argument("tensor '" + t.name + "' (" + dtype_name(t.dtype) + ") has no quantization parameters of its type");
+  return invalid_argument("tensor '" + t.name + "' (" + dtype_name(t.dtype) +
+                          ") has no quantization parameters of its type");
 }
 
 Status expect_dtype(const Tensor& t, DType dtype) {
@@ -173,13 +176,15 @@ Status expect_dtype(const Tensor& t, DType dtype) {
 
 Status finish(OpPrepare& p, ConvertParams& params, const char* verb, const Kernel<RowFn>& s8, bool is_s8) {
   if (params.row == nullptr) {
-    return unsupported(std::string(op_name(p.node.op)) + " from " + dtype_name(p.input(0).dtype) + " to " + dtype_name(p.output(0).dtype));
+    return unsupported(std::string(op_name(p.node.op)) + " from " + dtype_name(p.input(0).dtype) + " to " +
+                       dtype_name(p.output(0).dtype));
   }
   if (is_s8) {
     p.set(s8.name, s8.isa, run_convert);
     return {};
   }
-  params.kernel_name = std::string(verb) + "_" + short_dtype(p.input(0).dtype) + "_" + short_dtype(p.output(0).dtype) + "__scalar";
+  params.kernel_name =
+      std::string(verb) + "_" + short_dtype(p.input(0).dtype) + "_" + short_dtype(p.output(0).dtype) + "__scalar";
   p.set(params.kernel_name.c_str(), Isa::kScalar, run_convert);
   return {};
 }
@@ -190,13 +195,23 @@ Status prepare_quantize(OpPrepare& p) {
   LQ_RETURN_IF_ERROR(expect_quant(y));
   ConvertParams& params = p.make_params<ConvertParams>();
   LQ_RETURN_IF_ERROR(fill_params(p, params, *y.quant));
-  for (size_t c = 0; c < y.quant->scale.size(); ++c) params.args.push_back({scale_at(*y.quant, c), 0, round_args(*y.quant, c)});
+  for (size_t c = 0; c < y.quant->scale.size(); ++c)
+    params.args.push_back({scale_at(*y.quant, c), 0, round_args(*y.quant, c)});
   switch (y.dtype) {
-    case DType::Int8: params.row = quantize_row<int8_t>; break;
-    case DType::UInt8: params.row = quantize_row<uint8_t>; break;
-    case DType::Int16: params.row = quantize_row<int16_t>; break;
-    case DType::UInt16: params.row = quantize_row<uint16_t>; break;
-    default: break;
+    case DType::Int8:
+      params.row = quantize_row<int8_t>;
+      break;
+    case DType::UInt8:
+      params.row = quantize_row<uint8_t>;
+      break;
+    case DType::Int16:
+      params.row = quantize_row<int16_t>;
+      break;
+    case DType::UInt16:
+      params.row = quantize_row<uint16_t>;
+      break;
+    default:
+      break;
   }
   const auto& k = params.kernels->quantize;
   return finish(p, params, "quantize", {k.name, k.isa, params.row}, y.dtype == DType::Int8);
@@ -208,14 +223,26 @@ Status prepare_dequantize(OpPrepare& p) {
   LQ_RETURN_IF_ERROR(expect_quant(x));
   ConvertParams& params = p.make_params<ConvertParams>();
   LQ_RETURN_IF_ERROR(fill_params(p, params, *x.quant));
-  for (size_t c = 0; c < x.quant->scale.size(); ++c) params.args.push_back({scale_at(*x.quant, c), zero_point_at(*x.quant, c), {}});
+  for (size_t c = 0; c < x.quant->scale.size(); ++c)
+    params.args.push_back({scale_at(*x.quant, c), zero_point_at(*x.quant, c), {}});
   switch (x.dtype) {
-    case DType::Int8: params.row = dequantize_row<int8_t>; break;
-    case DType::UInt8: params.row = dequantize_row<uint8_t>; break;
-    case DType::Int16: params.row = dequantize_row<int16_t>; break;
-    case DType::UInt16: params.row = dequantize_row<uint16_t>; break;
-    case DType::Int32: params.row = dequantize_row<int32_t>; break;
-    default: break;
+    case DType::Int8:
+      params.row = dequantize_row<int8_t>;
+      break;
+    case DType::UInt8:
+      params.row = dequantize_row<uint8_t>;
+      break;
+    case DType::Int16:
+      params.row = dequantize_row<int16_t>;
+      break;
+    case DType::UInt16:
+      params.row = dequantize_row<uint16_t>;
+      break;
+    case DType::Int32:
+      params.row = dequantize_row<int32_t>;
+      break;
+    default:
+      break;
   }
   const auto& k = params.kernels->dequantize;
   return finish(p, params, "dequantize", {k.name, k.isa, params.row}, x.dtype == DType::Int8);
@@ -224,10 +251,14 @@ Status prepare_dequantize(OpPrepare& p) {
 template <typename X>
 RowFn requantize_to(DType y) {
   switch (y) {
-    case DType::Int8: return requantize_row<X, int8_t>;
-    case DType::UInt8: return requantize_row<X, uint8_t>;
-    case DType::Int16: return requantize_row<X, int16_t>;
-    default: return nullptr;
+    case DType::Int8:
+      return requantize_row<X, int8_t>;
+    case DType::UInt8:
+      return requantize_row<X, uint8_t>;
+    case DType::Int16:
+      return requantize_row<X, int16_t>;
+    default:
+      return nullptr;
   }
 }
 
@@ -237,22 +268,31 @@ Status prepare_requantize(OpPrepare& p) {
   const Tensor& y = p.output(0);
   LQ_RETURN_IF_ERROR(expect_quant(x));
   LQ_RETURN_IF_ERROR(expect_quant(y));
-  if (x.quant->scale.size() != 1 || y.quant->scale.size() != 1) return unsupported("Requantize with one scale a channel");
+  if (x.quant->scale.size() != 1 || y.quant->scale.size() != 1)
+    return unsupported("Requantize with one scale a channel");
   ConvertParams& params = p.make_params<ConvertParams>();
   LQ_RETURN_IF_ERROR(fill_params(p, params, *y.quant));
   params.args.push_back({rescale_multiplier(scale_of(x), scale_of(y)), zero_of(x), round_args(*y.quant)});
   switch (x.dtype) {
-    case DType::Int8: params.row = requantize_to<int8_t>(y.dtype); break;
-    case DType::UInt8: params.row = requantize_to<uint8_t>(y.dtype); break;
-    case DType::Int16: params.row = requantize_to<int16_t>(y.dtype); break;
-    default: break;
+    case DType::Int8:
+      params.row = requantize_to<int8_t>(y.dtype);
+      break;
+    case DType::UInt8:
+      params.row = requantize_to<uint8_t>(y.dtype);
+      break;
+    case DType::Int16:
+      params.row = requantize_to<int16_t>(y.dtype);
+      break;
+    default:
+      break;
   }
   const auto& k = params.kernels->requantize;
   return finish(p, params, "requantize", {k.name, k.isa, params.row}, x.dtype == DType::Int8 && y.dtype == DType::Int8);
 }
 
-constexpr OpRow kRows[] = {
-    {Op::QuantizeLinear, prepare_quantize}, {Op::DequantizeLinear, prepare_dequantize}, {Op::Requantize, prepare_requantize}};
+constexpr OpRow kRows[] = {{Op::QuantizeLinear, prepare_quantize},
+                           {Op::DequantizeLinear, prepare_dequantize},
+                           {Op::Requantize, prepare_requantize}};
 
 }  // namespace
 

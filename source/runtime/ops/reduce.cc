@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "runtime/ops/dtype_dispatch.h"
-#include "runtime/ops/reduce_s8.h"
 #include "runtime/ops/partial_sums.h"
+#include "runtime/ops/reduce_s8.h"
 #include "runtime/ops/strided.h"
 #include "runtime/ops/tables.h"
 
@@ -22,7 +22,8 @@ struct ReduceParams : NamedParams {
 
 // Sums of integers wrap modulo 2^64; float16 is summed in float.
 template <typename T>
-using SumType = std::conditional_t<std::is_same_v<T, Half>, float, std::conditional_t<std::is_integral_v<T>, uint64_t, T>>;
+using SumType =
+    std::conditional_t<std::is_same_v<T, Half>, float, std::conditional_t<std::is_integral_v<T>, uint64_t, T>>;
 
 template <typename T>
 T from_sum(SumType<T> v) {
@@ -33,59 +34,89 @@ struct SumFn {
   template <typename T>
   using Acc = SumType<T>;
   template <typename T>
-  static Acc<T> initial() { return 0; }
+  static Acc<T> initial() {
+    return 0;
+  }
   template <typename T>
-  static Acc<T> load(T x) { return Acc<T>(x); }
+  static Acc<T> load(T x) {
+    return Acc<T>(x);
+  }
   template <typename A>
-  static A join(A a, A b) { return a + b; }
+  static A join(A a, A b) {
+    return a + b;
+  }
   template <typename T>
-  static T finish(Acc<T> v, int64_t) { return from_sum<T>(v); }
+  static T finish(Acc<T> v, int64_t) {
+    return from_sum<T>(v);
+  }
 };
 struct MeanFn : SumFn {
   template <typename T>
   static T finish(Acc<T> v, int64_t n) {
-    if constexpr (std::is_signed_v<T> && std::is_integral_v<T>) return T(int64_t(v) / n);
-    else return T(v / Acc<T>(n));
+    if constexpr (std::is_signed_v<T> && std::is_integral_v<T>)
+      return T(int64_t(v) / n);
+    else
+      return T(v / Acc<T>(n));
   }
 };
 struct L2Fn : SumFn {
   template <typename T>
-  static Acc<T> load(T x) { return Acc<T>(x) * Acc<T>(x); }
+  static Acc<T> load(T x) {
+    return Acc<T>(x) * Acc<T>(x);
+  }
   template <typename T>
   static T finish(Acc<T> v, int64_t) {
-    if constexpr (std::is_integral_v<T>) return T(std::sqrt(double(v)));
-    else return T(std::sqrt(v));
+    if constexpr (std::is_integral_v<T>)
+      return T(std::sqrt(double(v)));
+    else
+      return T(std::sqrt(v));
   }
 };
 struct ProdFn : SumFn {
   template <typename T>
-  static Acc<T> initial() { return 1; }
+  static Acc<T> initial() {
+    return 1;
+  }
   template <typename A>
-  static A join(A a, A b) { return a * b; }
+  static A join(A a, A b) {
+    return a * b;
+  }
 };
 struct MaxFn {
   template <typename T>
   using Acc = std::conditional_t<std::is_same_v<T, Half>, float, T>;
   template <typename T>
   static Acc<T> initial() {
-    if constexpr (std::numeric_limits<Acc<T>>::has_infinity) return -std::numeric_limits<Acc<T>>::infinity();
-    else return std::numeric_limits<Acc<T>>::lowest();
+    if constexpr (std::numeric_limits<Acc<T>>::has_infinity)
+      return -std::numeric_limits<Acc<T>>::infinity();
+    else
+      return std::numeric_limits<Acc<T>>::lowest();
   }
   template <typename T>
-  static Acc<T> load(T x) { return Acc<T>(x); }
+  static Acc<T> load(T x) {
+    return Acc<T>(x);
+  }
   template <typename A>
-  static A join(A a, A b) { return b > a ? b : a; }
+  static A join(A a, A b) {
+    return b > a ? b : a;
+  }
   template <typename T>
-  static T finish(Acc<T> v, int64_t) { return T(v); }
+  static T finish(Acc<T> v, int64_t) {
+    return T(v);
+  }
 };
 struct MinFn : MaxFn {
   template <typename T>
   static Acc<T> initial() {
-    if constexpr (std::numeric_limits<Acc<T>>::has_infinity) return std::numeric_limits<Acc<T>>::infinity();
-    else return std::numeric_limits<Acc<T>>::max();
+    if constexpr (std::numeric_limits<Acc<T>>::has_infinity)
+      return std::numeric_limits<Acc<T>>::infinity();
+    else
+      return std::numeric_limits<Acc<T>>::max();
   }
   template <typename A>
-  static A join(A a, A b) { return b < a ? b : a; }
+  static A join(A a, A b) {
+    return b < a ? b : a;
+  }
 };
 
 template <typename F, typename T>
@@ -206,21 +237,30 @@ RunFn select_any(DType dtype) {
 template <typename F>
 RunFn select_sum(DType dtype) {
   switch (dtype) {
-    case DType::Float32: return &run_reduce<F, float>;
-    case DType::Float64: return &run_reduce<F, double>;
-    case DType::Float16: return &run_reduce<F, Half>;
-    case DType::Int32: return &run_reduce<F, int32_t>;
-    case DType::Int64: return &run_reduce<F, int64_t>;
-    case DType::UInt32: return &run_reduce<F, uint32_t>;
-    case DType::UInt64: return &run_reduce<F, uint64_t>;
-    default: return nullptr;
+    case DType::Float32:
+      return &run_reduce<F, float>;
+    case DType::Float64:
+      return &run_reduce<F, double>;
+    case DType::Float16:
+      return &run_reduce<F, Half>;
+    case DType::Int32:
+      return &run_reduce<F, int32_t>;
+    case DType::Int64:
+      return &run_reduce<F, int64_t>;
+    case DType::UInt32:
+      return &run_reduce<F, uint32_t>;
+    case DType::UInt64:
+      return &run_reduce<F, uint64_t>;
+    default:
+      return nullptr;
   }
 }
 
 Status prepare_reduce(OpPrepare& p) {
   const Tensor& x = p.input(0);
   if (p.node.op == Op::ReduceMean && is_quantized(x)) return prepare_reduce_mean_s8(p);
-  if (x.blocked_axis != -1 || p.output(0).blocked_axis != -1) return internal_error("blocked tensor at a linear operator");
+  if (x.blocked_axis != -1 || p.output(0).blocked_axis != -1)
+    return internal_error("blocked tensor at a linear operator");
   ReduceParams& params = p.make_params<ReduceParams>();
   bool none = false;
   LQ_RETURN_IF_ERROR(make_loops(p, params, none));
@@ -229,12 +269,18 @@ Status prepare_reduce(OpPrepare& p) {
     return set_kernel(p, params, "reduce_nothing", x.dtype, &run_copy);
   }
   switch (p.node.op) {
-    case Op::ReduceMean: return set_kernel(p, params, "reduce_mean", x.dtype, select_sum<MeanFn>(x.dtype));
-    case Op::ReduceSum: return set_kernel(p, params, "reduce_sum", x.dtype, select_sum<SumFn>(x.dtype));
-    case Op::ReduceL2: return set_kernel(p, params, "reduce_l2", x.dtype, select_sum<L2Fn>(x.dtype));
-    case Op::ReduceProd: return set_kernel(p, params, "reduce_prod", x.dtype, select_sum<ProdFn>(x.dtype));
-    case Op::ReduceMax: return set_kernel(p, params, "reduce_max", x.dtype, select_any<MaxFn>(x.dtype));
-    default: return set_kernel(p, params, "reduce_min", x.dtype, select_any<MinFn>(x.dtype));
+    case Op::ReduceMean:
+      return set_kernel(p, params, "reduce_mean", x.dtype, select_sum<MeanFn>(x.dtype));
+    case Op::ReduceSum:
+      return set_kernel(p, params, "reduce_sum", x.dtype, select_sum<SumFn>(x.dtype));
+    case Op::ReduceL2:
+      return set_kernel(p, params, "reduce_l2", x.dtype, select_sum<L2Fn>(x.dtype));
+    case Op::ReduceProd:
+      return set_kernel(p, params, "reduce_prod", x.dtype, select_sum<ProdFn>(x.dtype));
+    case Op::ReduceMax:
+      return set_kernel(p, params, "reduce_max", x.dtype, select_any<MaxFn>(x.dtype));
+    default:
+      return set_kernel(p, params, "reduce_min", x.dtype, select_any<MinFn>(x.dtype));
   }
 }
 

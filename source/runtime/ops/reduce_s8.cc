@@ -9,7 +9,7 @@ namespace {
 
 struct ReduceS8Params {
   const ElementwiseKernels* kernels = nullptr;
-  StridedLoop<1> kept, reduced;       // x offsets of the kept and of the reduced axes; kept in the output's order
+  StridedLoop<1> kept, reduced;  // x offsets of the kept and of the reduced axes; kept in the output's order
   int32_t zero_x = 0;
   int64_t n = 1;
   float multiplier = 0;
@@ -17,11 +17,13 @@ struct ReduceS8Params {
   bool x_blocked = false, y_blocked = false;
   BlockedShape x, y;
   uint8_t fill = 0;
-  size_t y_scratch = 0;               // linear copies: x at 0, y here
-  PoolS8Fn average = nullptr;         // blocked x, mean over exactly the spatial axes
+  size_t y_scratch = 0;        // linear copies: x at 0, y here
+  PoolS8Fn average = nullptr;  // blocked x, mean over exactly the spatial axes
 };
 
-int8_t finish(const ReduceS8Params& p, int32_t sum) { return int8_t(round_clamped(float(sum) * p.multiplier, p.round)); }
+int8_t finish(const ReduceS8Params& p, int32_t sum) {
+  return int8_t(round_clamped(float(sum) * p.multiplier, p.round));
+}
 
 /// Linear to linear: one output after another.
 void reduce_linear(const ReduceS8Params& p, const RunContext& context, const int8_t* x, int8_t* y) {

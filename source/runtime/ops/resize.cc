@@ -1,6 +1,6 @@
-// Resize. Nearest is a gather with one index table an axis (any type, either layout). Linear and cubic float: one pass an
-// axis that changes, from the last axis to the first; each pass y = w0·x0 + w1·x1 + …, taps in ascending order, single float
-// operations, w the double weight of numerics/resample.h rounded once. Axes of scale 1 are copied.
+// Resize. Nearest is a gather with one index table an axis (any type, either layout). Linear and cubic float: one pass
+// an axis that changes, from the last axis to the first; each pass y = w0·x0 + w1·x1 + …, taps in ascending order,
+// single float operations, w the double weight of numerics/resample.h rounded once. Axes of scale 1 are copied.
 #include <algorithm>
 #include <cstring>
 
@@ -17,8 +17,8 @@ namespace {
 struct ResizePass {
   int64_t outer = 1, in = 1, out = 1, inner = 1;
   int taps = 0;
-  std::vector<int32_t> index;   // [out, taps]
-  std::vector<float> weight;    // [out, taps]
+  std::vector<int32_t> index;  // [out, taps]
+  std::vector<float> weight;   // [out, taps]
 };
 
 // TfCropAndResize: positions along one axis of the output [outer, outside.size(), inner] that lie outside the input.
@@ -28,10 +28,10 @@ struct OutsideAxis {
 };
 
 struct ResizeParams : NamedParams {
-  std::vector<ResizePass> passes;       // in order of execution
+  std::vector<ResizePass> passes;  // in order of execution
   std::vector<OutsideAxis> outside;
-  size_t scratch_offset[2] = {0, 0};    // results of all passes but the last, alternating
-  size_t bytes = 0;                     // without passes: a copy
+  size_t scratch_offset[2] = {0, 0};  // results of all passes but the last, alternating
+  size_t bytes = 0;                   // without passes: a copy
   float extrapolation = 0;
   bool blocked = false;
   int64_t batch = 0, channels = 0, spatial = 0;
@@ -70,7 +70,8 @@ void extrapolate(const std::vector<OutsideAxis>& axes, T value, T* y) {
 
 void add_outside(const Shape& storage_out, size_t at, std::vector<uint8_t> outside, std::vector<OutsideAxis>& axes) {
   if (std::find(outside.begin(), outside.end(), 1) == outside.end()) return;
-  axes.push_back({dims_product(storage_out, 0, at), dims_product(storage_out, at + 1, storage_out.size()), std::move(outside)});
+  axes.push_back(
+      {dims_product(storage_out, 0, at), dims_product(storage_out, at + 1, storage_out.size()), std::move(outside)});
 }
 
 Status run_resize(const Step& step, const RunContext& context) {
@@ -93,8 +94,8 @@ Status run_resize(const Step& step, const RunContext& context) {
 }
 
 // Adds the pass along storage axis `at`; `storage` is the extents before it and becomes those after it.
-Status add_pass(const ResampleAxis& axis, const ResampleKernel& kernel, size_t at, const Shape& storage_out, Shape& storage,
-                ResizeParams& params) {
+Status add_pass(const ResampleAxis& axis, const ResampleKernel& kernel, size_t at, const Shape& storage_out,
+                Shape& storage, ResizeParams& params) {
   LQ_ASSIGN_OR_RETURN(ResampleTaps taps, resample_taps(axis, kernel));
   ResizePass& pass = params.passes.emplace_back();
   pass.outer = dims_product(storage, 0, at);
@@ -106,6 +107,7 @@ Status add_pass(const ResampleAxis& axis, const ResampleKernel& kernel, size_t a
   pass.weight.assign(taps.real.begin(), taps.real.end());
   add_outside(storage_out, at, std::move(taps.outside), params.outside);
   storage[at] = axis.out;
+  if (element_count(storage) < 0) return unsupported("an intermediate result is too large");
   return {};
 }
 
@@ -180,6 +182,7 @@ Status prepare_nearest(OpPrepare& p, const std::vector<ResampleAxis>& axes) {
   const Tensor& x = p.input(0);
   const auto& attrs = attrs_as<schema::ResizeAttrsT>(p.node);
   const Shape storage = storage_shape(x);
+  LQ_RETURN_IF_ERROR(check_axis_gather(p.output(0).shape));
   std::vector<std::vector<int64_t>> indices(storage.size());
   NearestParams& params = p.make_params<NearestParams>();
   for (size_t d = 0; d < storage.size(); ++d) {

@@ -6,7 +6,8 @@ namespace {
 using schema::AspectPolicy;
 using schema::CoordinateMode;
 
-/// Scales of the axes the node names, in their order: the given ones, or sizes / in, made one for all by an aspect policy.
+/// Scales of the axes the node names, in their order: the given ones, or sizes / in, made one for all by an aspect
+/// policy.
 Result<std::vector<Fraction>> given_scales(const OpPrepare& p, const std::vector<size_t>& axes) {
   const Shape& in = p.input(0).shape;
   std::vector<Fraction> scales;
@@ -20,7 +21,8 @@ Result<std::vector<Fraction>> given_scales(const OpPrepare& p, const std::vector
     }
     return scales;
   }
-  const std::optional<std::vector<int64_t>> sizes = p.has_input(2) ? constant_ints(p.graph, p.node.inputs[2]) : std::nullopt;
+  const std::optional<std::vector<int64_t>> sizes =
+      p.has_input(2) ? constant_ints(p.graph, p.node.inputs[2]) : std::nullopt;
   if (!sizes || sizes->size() != axes.size()) return unsupported("Resize needs constant scales or sizes, one an axis");
   for (size_t i = 0; i < axes.size(); ++i) {
     if ((*sizes)[i] < 1 || in[axes[i]] < 1) return invalid_argument("Resize to or from an empty axis");
@@ -42,8 +44,8 @@ Result<std::vector<Fraction>> given_scales(const OpPrepare& p, const std::vector
 }  // namespace
 
 bool is_identity(const ResampleAxis& axis) {
-  const bool cropped = axis.mode == CoordinateMode::TfCropAndResize &&
-                       (axis.roi_start.num != 0 || axis.roi_end.num != axis.roi_end.den);
+  const bool cropped =
+      axis.mode == CoordinateMode::TfCropAndResize && (axis.roi_start.num != 0 || axis.roi_end.num != axis.roi_end.den);
   return !cropped && axis.in == axis.out && axis.scale.num == axis.scale.den;
 }
 
@@ -67,7 +69,8 @@ Result<std::vector<ResampleAxis>> resize_axes(const OpPrepare& p) {
     axes.push_back(size_t(axis));
   }
   for (size_t i = 0; attrs.axes.empty() && i < rank; ++i) axes.push_back(i);
-  if (out.size() != rank || axes.empty()) return invalid_argument("Resize of shape " + shape_string(in) + " to " + shape_string(out));
+  if (out.size() != rank || axes.empty())
+    return invalid_argument("Resize of shape " + shape_string(in) + " to " + shape_string(out));
   LQ_ASSIGN_OR_RETURN(const std::vector<Fraction> scales, given_scales(p, axes));
 
   std::vector<ResampleAxis> result(rank);
@@ -85,7 +88,8 @@ Result<std::vector<ResampleAxis>> resize_axes(const OpPrepare& p) {
     axis.scale = scales[i];
     axis.mode = attrs.coordinate_mode;
     if (!crop) continue;
-    const std::optional<Fraction> start = simplest_fraction(attrs.roi[i]), end = simplest_fraction(attrs.roi[axes.size() + i]);
+    const std::optional<Fraction> start = simplest_fraction(attrs.roi[i]),
+                                  end = simplest_fraction(attrs.roi[axes.size() + i]);
     if (!start || !end) return invalid_argument("a region of interest of Resize is out of range");
     axis.roi_start = *start;
     axis.roi_end = *end;

@@ -25,12 +25,14 @@ struct ResizeS8Params {
   bool x_blocked = false, y_blocked = false;
   BlockedShape x, y;
   uint8_t fill = 0;
-  size_t y_scratch = 0;            // linear copies: x at 0, y here
-  ResizeArgs args = {};            // blocked path
+  size_t y_scratch = 0;  // linear copies: x at 0, y here
+  ResizeArgs args = {};  // blocked path
   ResizeFn run = nullptr;
 };
 
-bool is_outside(const ResizeS8Params& p, size_t axis, int64_t at) { return !p.taps[axis].outside.empty() && p.taps[axis].outside[size_t(at)] != 0; }
+bool is_outside(const ResizeS8Params& p, size_t axis, int64_t at) {
+  return !p.taps[axis].outside.empty() && p.taps[axis].outside[size_t(at)] != 0;
+}
 
 /// Σ over the taps of axes [axis, rank) of the weights' product times (q − zp); exact in int64.
 int64_t weighted_sum(const ResizeS8Params& p, const int8_t* x, const int64_t* at, size_t axis, int64_t offset) {
@@ -111,7 +113,8 @@ Status run_blocked(const Step& step, const RunContext& context) {
   parallel(context, p.y.n * p.y.blocks * rows, grain, [&](int64_t begin, int64_t end, int) {
     while (begin < end) {
       const int64_t plane = begin / rows, first = begin % rows, count = std::min(end - begin, rows - first);
-      p.run(x + plane * p.x.spatial * kBlock, y + plane * p.y.spatial * kBlock, int32_t(first), int32_t(first + count), p.args);
+      p.run(x + plane * p.x.spatial * kBlock, y + plane * p.y.spatial * kBlock, int32_t(first), int32_t(first + count),
+            p.args);
       begin += count;
     }
   });
@@ -119,11 +122,14 @@ Status run_blocked(const Step& step, const RunContext& context) {
   return {};
 }
 
-ResizeAxis axis_args(const ResampleTaps& t) { return {t.taps, t.index.data(), t.weight.data(), t.outside.empty() ? nullptr : t.outside.data()}; }
+ResizeAxis axis_args(const ResampleTaps& t) {
+  return {t.taps, t.index.data(), t.weight.data(), t.outside.empty() ? nullptr : t.outside.data()};
+}
 
-/// Taps of every axis. An untouched axis has one tap of weight 1, or of 2048 where the blocked kernel wants two Q11 axes: m
-/// undoes either exactly.
-Status fill_taps(ResizeS8Params& params, const schema::ResizeAttrsT& attrs, const std::vector<ResampleAxis>& axes, bool planes) {
+/// Taps of every axis. An untouched axis has one tap of weight 1, or of 2048 where the blocked kernel wants two Q11
+/// axes: m undoes either exactly.
+Status fill_taps(ResizeS8Params& params, const schema::ResizeAttrsT& attrs, const std::vector<ResampleAxis>& axes,
+                 bool planes) {
   const ResampleKernel kernel = resize_kernel(attrs);
   for (size_t i = 0; i < axes.size(); ++i) {
     ResampleTaps t;
@@ -195,7 +201,8 @@ Status prepare_resize_s8(OpPrepare& p) {
   params.kernels = &elementwise_kernels(p.isa);
   params.nearest = attrs.mode == ResizeMode::Nearest;
   const size_t rank = x.shape.size();
-  const bool planes = is_blocked(x) && is_blocked(y) && (rank == 3 || rank == 4) && is_identity(axes[0]) && is_identity(axes[1]) && element_count(y.shape) > 0;
+  const bool planes = is_blocked(x) && is_blocked(y) && (rank == 3 || rank == 4) && is_identity(axes[0]) &&
+                      is_identity(axes[1]) && element_count(y.shape) > 0;
   LQ_RETURN_IF_ERROR(fill_taps(params, attrs, axes, planes));
   params.in = x.shape;
   params.out = y.shape;
@@ -203,7 +210,8 @@ Status prepare_resize_s8(OpPrepare& p) {
   params.outputs = element_count(y.shape);
   params.zero_x = zero_of(x);
   params.round = round_args(*y.quant);
-  params.extrapolation = int8_t(quantize(attrs.extrapolation_value, scale_of(y), zero_of(y), y.quant->qmin, y.quant->qmax));
+  params.extrapolation =
+      int8_t(quantize(attrs.extrapolation_value, scale_of(y), zero_of(y), y.quant->qmin, y.quant->qmax));
   params.x_blocked = is_blocked(x);
   params.y_blocked = is_blocked(y);
   params.fill = uint8_t(lane_fill(y));

@@ -7,14 +7,20 @@
 namespace lq {
 namespace {
 
+constexpr int64_t kMaxFloats = int64_t(1) << 40;
+
 template <typename T>
 T* scratch_at(const RunContext& context, size_t offset) {
   return reinterpret_cast<T*>(context.scratch + offset);
 }
 
 // Packs one direction's weights (W [gates·hidden, input], R [gates·hidden, hidden]: a product by their transposes).
-void pack_w(const RnnParams& p, const float* w, float* to) { pack_panels(w, 1, p.input, p.input, p.gates * p.hidden, to); }
-void pack_r(const RnnParams& p, const float* r, float* to) { pack_panels(r, 1, p.hidden, p.hidden, p.r_gates() * p.hidden, to); }
+void pack_w(const RnnParams& p, const float* w, float* to) {
+  pack_panels(w, 1, p.input, p.input, p.gates * p.hidden, to);
+}
+void pack_r(const RnnParams& p, const float* r, float* to) {
+  pack_panels(r, 1, p.hidden, p.hidden, p.r_gates() * p.hidden, to);
+}
 void pack_r_new(const RnnParams& p, const float* r, float* to) {
   pack_panels(r + 2 * p.hidden * p.hidden, 1, p.hidden, p.hidden, p.hidden, to);
 }
@@ -33,8 +39,10 @@ void load_state(const RnnParams& p, const float* from, int64_t direction, float*
   const int64_t base = p.batch_first ? direction * p.hidden : direction * p.batch * p.hidden;
   for (int64_t b = 0; b < p.batch; ++b) {
     float* to = state + b * p.hidden;
-    if (from) std::memcpy(to, from + base + b * batch_stride, size_t(p.hidden) * sizeof(float));
-    else std::memset(to, 0, size_t(p.hidden) * sizeof(float));
+    if (from)
+      std::memcpy(to, from + base + b * batch_stride, size_t(p.hidden) * sizeof(float));
+    else
+      std::memset(to, 0, size_t(p.hidden) * sizeof(float));
   }
 }
 
@@ -49,15 +57,17 @@ void store_state(const RnnParams& p, const float* state, int64_t direction, floa
 
 // One row of Y: [sequence, directions, batch, hidden] or [batch, sequence, directions, hidden].
 float* output_row(const RnnParams& p, float* y, int64_t t, int64_t direction, int64_t b) {
-  const int64_t row = p.batch_first ? (b * p.sequence + t) * p.directions + direction : (t * p.directions + direction) * p.batch + b;
+  const int64_t row =
+      p.batch_first ? (b * p.sequence + t) * p.directions + direction : (t * p.directions + direction) * p.batch + b;
   return y + row * p.hidden;
 }
 
 using StepFn = void (*)(const RnnCell&, float*, int64_t, int64_t, int64_t);
 
-// The recurrence of one direction. With equal lengths a step takes the whole batch at once; otherwise entry by entry, since a
-// reverse pass starts at each entry's own end. Beyond an entry's length the state stays and Y is zero.
-void run_direction(const RnnCell& cell, StepFn advance, int64_t direction, const int32_t* lengths, float* gates, float* y) {
+// The recurrence of one direction. With equal lengths a step takes the whole batch at once; otherwise entry by entry,
+// since a reverse pass starts at each entry's own end. Beyond an entry's length the state stays and Y is zero.
+void run_direction(const RnnCell& cell, StepFn advance, int64_t direction, const int32_t* lengths, float* gates,
+                   float* y) {
   const RnnParams& p = cell.params;
   const bool reverse = p.reverse_only || direction == 1;
   const int64_t gate_stride = p.batch_stride(p.row), time_stride = p.time_stride(p.row);
@@ -85,7 +95,8 @@ void run_direction(const RnnCell& cell, StepFn advance, int64_t direction, const
 Status check_lengths(const RnnParams& p, const int32_t* lengths) {
   for (int64_t b = 0; lengths && b < p.batch; ++b) {
     if (lengths[b] < 0 || lengths[b] > p.sequence) {
-      return invalid_argument("sequence_lens has " + std::to_string(lengths[b]) + " for sequences of " + std::to_string(p.sequence));
+      return invalid_argument("sequence_lens has " + std::to_string(lengths[b]) + " for sequences of " +
+                              std::to_string(p.sequence));
     }
   }
   return {};
@@ -152,7 +163,8 @@ Status run_rnn(const Step& step, const RunContext& context) {
 Status prepare_packs(OpPrepare& p, RnnParams& params, const std::function<size_t(size_t)>& reserve) {
   params.packs.resize(size_t(params.directions));
   const int64_t rows = params.gates * params.hidden;
-  const size_t w_bytes = panel_bytes(params.input, rows), r_bytes = panel_bytes(params.hidden, params.r_gates() * params.hidden);
+  const size_t w_bytes = panel_bytes(params.input, rows),
+               r_bytes = panel_bytes(params.hidden, params.r_gates() * params.hidden);
   const size_t new_bytes = params.gates == 3 ? panel_bytes(params.hidden, params.hidden) : 0;
   const Tensor &w = p.input(1), &r = p.input(2);
   for (int64_t d = 0; d < params.directions; ++d) {
@@ -161,20 +173,20 @@ Status prepare_packs(OpPrepare& p, RnnParams& params, const std::function<size_t
     if (w.is_constant()) {
       const float* from = w.data.as<float>() + d * rows * params.input;
       LQ_ASSIGN_OR_RETURN(const void* packed, p.packs.get(p.pack_key(("w" + suffix).c_str()), w_bytes, [&](void* to) {
-                            pack_w(params, from, static_cast<float*>(to));
-                          }));
+        pack_w(params, from, static_cast<float*>(to));
+      }));
       packs.w = static_cast<const float*>(packed);
     }
     if (!r.is_constant()) continue;
     const float* from = r.data.as<float>() + d * rows * params.hidden;
     LQ_ASSIGN_OR_RETURN(const void* packed, p.packs.get(p.pack_key(("r" + suffix).c_str()), r_bytes, [&](void* to) {
-                          pack_r(params, from, static_cast<float*>(to));
-                        }));
+      pack_r(params, from, static_cast<float*>(to));
+    }));
     packs.r = static_cast<const float*>(packed);
     if (params.gates != 3) continue;
-    LQ_ASSIGN_OR_RETURN(const void* packed_new, p.packs.get(p.pack_key(("n" + suffix).c_str()), new_bytes, [&](void* to) {
-                          pack_r_new(params, from, static_cast<float*>(to));
-                        }));
+    LQ_ASSIGN_OR_RETURN(const void* packed_new,
+                        p.packs.get(p.pack_key(("n" + suffix).c_str()), new_bytes,
+                                    [&](void* to) { pack_r_new(params, from, static_cast<float*>(to)); }));
     packs.r_new = static_cast<const float*>(packed_new);
   }
   if (!w.is_constant()) params.pack_w = reserve(w_bytes);
@@ -209,9 +221,15 @@ Status prepare_rnn(OpPrepare& p) {
   params.clip = attrs.clip;
   // The last panel of a row may start inside the h gate, so a row has a panel to spare.
   params.row = (panel_count(params.gates * params.hidden) + 1) * kPanelWidth;
-  LQ_ASSIGN_OR_RETURN(params.activations, rnn_activations(attrs, lstm ? std::vector<std::string>{"sigmoid", "tanh", "tanh"}
-                                                                      : std::vector<std::string>{"sigmoid", "tanh"},
+  LQ_ASSIGN_OR_RETURN(params.activations, rnn_activations(attrs,
+                                                          lstm ? std::vector<std::string>{"sigmoid", "tanh", "tanh"}
+                                                               : std::vector<std::string>{"sigmoid", "tanh"},
                                                           size_t(params.directions)));
+  int64_t rows = 0, floats = 0;
+  if (__builtin_mul_overflow(params.sequence, params.batch, &rows) ||
+      __builtin_mul_overflow(rows, params.row, &floats) || floats > kMaxFloats) {
+    return unsupported("the gate values of all time steps do not fit in memory");
+  }
   size_t& scratch = p.step.scratch_bytes;
   const auto reserve = [&scratch](size_t bytes) {
     const size_t at = scratch;
@@ -219,7 +237,7 @@ Status prepare_rnn(OpPrepare& p) {
     return at;
   };
   const size_t state = size_t(params.batch * params.hidden) * sizeof(float);
-  params.gate_values = reserve(size_t(params.sequence * params.batch * params.row) * sizeof(float));
+  params.gate_values = reserve(size_t(floats) * sizeof(float));
   params.start = reserve(size_t(params.row) * sizeof(float));
   params.state_h = reserve(state);
   if (lstm) {
@@ -229,7 +247,8 @@ Status prepare_rnn(OpPrepare& p) {
     params.new_h = reserve(size_t(params.batch * panel_count(params.hidden) * kPanelWidth) * sizeof(float));
   }
   LQ_RETURN_IF_ERROR(prepare_packs(p, params, reserve));
-  params.kernel_name = std::string(lstm ? "lstm_f32__" : "gru_f32__") + (params.gemm->isa == Isa::kAvx2 ? "avx2" : "scalar");
+  params.kernel_name =
+      std::string(lstm ? "lstm_f32__" : "gru_f32__") + (params.gemm->isa == Isa::kAvx2 ? "avx2" : "scalar");
   p.set(params.kernel_name.c_str(), params.gemm->isa, &run_rnn);
   return {};
 }

@@ -22,7 +22,8 @@ const Row kFunctions[] = {
     {"leakyrelu", [](double x, double a, double) { return x < 0 ? a * x : x; }, true, false, 0.01, 0},
     {"thresholdedrelu", [](double x, double a, double) { return x >= a ? x : 0; }, true, false, 1, 0},
     {"scaledtanh", [](double x, double a, double b) { return a * elementary::tanh(b * x); }, true, true, 1, 1},
-    {"hardsigmoid", [](double x, double a, double b) { return elementary::hard_sigmoid(x, a, b); }, true, true, 0.2, 0.5},
+    {"hardsigmoid", [](double x, double a, double b) { return elementary::hard_sigmoid(x, a, b); }, true, true, 0.2,
+     0.5},
     {"elu", [](double x, double a, double) { return elementary::elu(x, a); }, true, false, 1, 0},
     {"softsign", [](double x, double, double) { return x / (1 + std::fabs(x)); }, false, false, 0, 0},
     {"softplus", [](double x, double, double) { return elementary::log1p_exp(x); }, false, false, 0, 0},
@@ -37,8 +38,8 @@ std::string lower(std::string text) {
 
 }  // namespace
 
-Result<std::vector<RnnActivation>> rnn_activations(const schema::RnnAttrsT& attrs, const std::vector<std::string>& defaults,
-                                                   size_t directions) {
+Result<std::vector<RnnActivation>> rnn_activations(const schema::RnnAttrsT& attrs,
+                                                   const std::vector<std::string>& defaults, size_t directions) {
   std::vector<std::string> names = attrs.activations;
   if (names.empty()) {
     for (size_t d = 0; d < directions; ++d) names.insert(names.end(), defaults.begin(), defaults.end());

@@ -15,7 +15,7 @@ struct RnnActivation {
 
 /// The attributes' activations in order, or `defaults` repeated for each direction when none are named. Values of
 /// activation_alpha and activation_beta go, in order, to the functions that take one.
-Result<std::vector<RnnActivation>> rnn_activations(const schema::RnnAttrsT& attrs, const std::vector<std::string>& defaults,
-                                                   size_t directions);
+Result<std::vector<RnnActivation>> rnn_activations(const schema::RnnAttrsT& attrs,
+                                                   const std::vector<std::string>& defaults, size_t directions);
 
 }  // namespace lq

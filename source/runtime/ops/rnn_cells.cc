@@ -1,7 +1,6 @@
 // The LSTM and GRU cells: one time step after x·W.
-#include "runtime/ops/rnn.h"
-
 #include "numerics/quantize.h"
+#include "runtime/ops/rnn.h"
 
 namespace lq {
 namespace {
@@ -14,9 +13,8 @@ float clipped(const RnnParams& params, float v) {
 
 void rnn_product(const RnnParams& params, const RunContext& context, const PanelProduct& product, int64_t rows) {
   const int64_t macs = std::max<int64_t>(1, rows * product.k * kPanelWidth);
-  parallel(context, panel_count(product.n), std::max<int64_t>(1, 65536 / macs), [&](int64_t begin, int64_t end, int) {
-    run_panels(*params.gemm, product, rows, begin, end);
-  });
+  parallel(context, panel_count(product.n), std::max<int64_t>(1, 65536 / macs),
+           [&](int64_t begin, int64_t end, int) { run_panels(*params.gemm, product, rows, begin, end); });
 }
 
 void lstm_step(const RnnCell& cell, float* gates, int64_t gate_stride, int64_t first, int64_t count) {
@@ -60,10 +58,13 @@ void gru_step(const RnnCell& cell, float* gates, int64_t gate_stride, int64_t fi
     for (int64_t j = 0; j < hidden; ++j) cell.reset_h[b * hidden + j] = row[hidden + j] * h[b * hidden + j];
   }
   if (params.linear_before_reset) {
-    rnn_product(params, cell.context, {h, hidden, cell.packs.r_new, hidden, hidden, cell.new_start, 0, cell.new_h, padded}, count);
-  } else {
     rnn_product(params, cell.context,
-                {cell.reset_h, hidden, cell.packs.r_new, hidden, hidden, gates + 2 * hidden, gate_stride, cell.new_h, padded}, count);
+                {h, hidden, cell.packs.r_new, hidden, hidden, cell.new_start, 0, cell.new_h, padded}, count);
+  } else {
+    rnn_product(
+        params, cell.context,
+        {cell.reset_h, hidden, cell.packs.r_new, hidden, hidden, gates + 2 * hidden, gate_stride, cell.new_h, padded},
+        count);
   }
   for (int64_t b = 0; b < count; ++b, h += hidden) {
     const float* row = gates + b * gate_stride;

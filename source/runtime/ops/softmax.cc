@@ -1,5 +1,5 @@
-// Softmax: e = float(exp(double(x − max))), y = e / Σe. LogSoftmax: y = (x − max) − float(log(double(Σe))). Σ in the order of
-// partial_sums.h. Over one axis of [outer, axis, inner].
+// Softmax: e = float(exp(double(x − max))), y = e / Σe. LogSoftmax: y = (x − max) − float(log(double(Σe))). Σ in the
+// order of partial_sums.h. Over one axis of [outer, axis, inner].
 #include <limits>
 
 #include "numerics/elementary.h"
@@ -58,7 +58,8 @@ Status run_softmax(const Step& step, const RunContext& context) {
   const float* x = context.input<float>(step, 0);
   float* y = context.output<float>(step, 0);
   const int64_t groups = (params.inner + kWidth - 1) / kWidth;
-  const int64_t grain = std::max<int64_t>(1, 1024 / std::max<int64_t>(1, params.axis * std::min<int64_t>(kWidth, params.inner)));
+  const int64_t grain =
+      std::max<int64_t>(1, 1024 / std::max<int64_t>(1, params.axis * std::min<int64_t>(kWidth, params.inner)));
   parallel(context, params.outer * groups, grain, [&](int64_t begin, int64_t end, int) {
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t column = unit % groups * kWidth;
@@ -73,7 +74,8 @@ Status run_softmax(const Step& step, const RunContext& context) {
 
 Status prepare_softmax(OpPrepare& p) {
   const Tensor& x = p.input(0);
-  if (x.blocked_axis != -1 || p.output(0).blocked_axis != -1) return internal_error("blocked tensor at a linear operator");
+  if (x.blocked_axis != -1 || p.output(0).blocked_axis != -1)
+    return internal_error("blocked tensor at a linear operator");
   SoftmaxParams& params = p.make_params<SoftmaxParams>();
   params.log = p.node.op == Op::LogSoftmax;
   if (!x.shape.empty()) {

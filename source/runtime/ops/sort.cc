@@ -1,5 +1,5 @@
-// ArgMax, ArgMin, TopK along one axis of [outer, axis, inner]. Ties go to the smaller index (ArgMax and ArgMin: to the larger
-// with select_last_index). NaN never wins in TopK; ArgMax and ArgMin return it only where it stands first.
+// ArgMax, ArgMin, TopK along one axis of [outer, axis, inner]. Ties go to the smaller index (ArgMax and ArgMin: to the
+// larger with select_last_index). NaN never wins in TopK; ArgMax and ArgMin return it only where it stands first.
 #include <algorithm>
 
 #include "runtime/ops/dtype_dispatch.h"
@@ -12,9 +12,9 @@ namespace {
 struct SortParams : NamedParams {
   int64_t outer = 1, axis = 1, inner = 1;
   bool largest = true;
-  bool last_index = false;      // ArgMax, ArgMin
-  int64_t k = 0;                // TopK
-  size_t worker_scratch = 0;    // TopK: bytes of each worker's index list
+  bool last_index = false;    // ArgMax, ArgMin
+  int64_t k = 0;              // TopK
+  size_t worker_scratch = 0;  // TopK: bytes of each worker's index list
 };
 
 void set_axis(const OpPrepare& p, int64_t named, SortParams& params) {
@@ -52,8 +52,10 @@ Status run_arg(const Step& step, const RunContext& context) {
 
 template <typename T>
 bool is_nan(T v) {
-  if constexpr (kIsReal<T>) return !(v == v);
-  else return false;
+  if constexpr (kIsReal<T>)
+    return !(v == v);
+  else
+    return false;
 }
 
 template <typename T>
@@ -96,9 +98,8 @@ Status prepare_arg(OpPrepare& p) {
   params.largest = p.node.op == Op::ArgMax;
   params.last_index = attrs.select_last_index;
   const DType dtype = p.input(0).dtype;
-  return set_kernel(p, params, params.largest ? "arg_max" : "arg_min", dtype, for_number_type(dtype, [](auto tag) -> RunFn {
-                      return &run_arg<typename decltype(tag)::type>;
-                    }));
+  return set_kernel(p, params, params.largest ? "arg_max" : "arg_min", dtype,
+                    for_number_type(dtype, [](auto tag) -> RunFn { return &run_arg<typename decltype(tag)::type>; }));
 }
 
 Status prepare_top_k(OpPrepare& p) {
@@ -115,9 +116,8 @@ Status prepare_top_k(OpPrepare& p) {
   params.worker_scratch = align_up(size_t(params.axis) * sizeof(int32_t));
   p.step.scratch_bytes = params.worker_scratch * size_t(p.threads);
   const DType dtype = p.input(0).dtype;
-  return set_kernel(p, params, "top_k", dtype, for_number_type(dtype, [](auto tag) -> RunFn {
-                      return &run_top_k<typename decltype(tag)::type>;
-                    }));
+  return set_kernel(p, params, "top_k", dtype,
+                    for_number_type(dtype, [](auto tag) -> RunFn { return &run_top_k<typename decltype(tag)::type>; }));
 }
 
 const OpRow kRows[] = {

@@ -20,8 +20,8 @@ inline std::vector<int64_t> row_major_strides(const Shape& shape) {
   return strides;
 }
 
-/// Strides of a contiguous tensor of `shape` seen as `out` by numpy broadcasting: as long as `out`, 0 along broadcast axes.
-/// Requires that the shapes broadcast (checked by the shape functions).
+/// Strides of a contiguous tensor of `shape` seen as `out` by numpy broadcasting: as long as `out`, 0 along broadcast
+/// axes. Requires that the shapes broadcast (checked by the shape functions).
 inline std::vector<int64_t> broadcast_strides(const Shape& shape, const Shape& out) {
   std::vector<int64_t> own = row_major_strides(shape), strides(out.size(), 0);
   const size_t lead = out.size() - shape.size();
@@ -85,8 +85,8 @@ Status make_loop(const Shape& dims, const std::array<std::vector<int64_t>, K>& s
   return {};
 }
 
-/// Calls f(offsets, n) for runs of the innermost axis that cover elements [begin, end) in row-major order; offsets[k] is
-/// operand k's element offset of the run's start.
+/// Calls f(offsets, n) for runs of the innermost axis that cover elements [begin, end) in row-major order; offsets[k]
+/// is operand k's element offset of the run's start.
 template <int K, typename F>
 void for_rows(const StridedLoop<K>& loop, int64_t begin, int64_t end, F&& f) {
   if (begin >= end) return;

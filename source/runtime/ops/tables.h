@@ -19,11 +19,11 @@ extern const OpRowTable kElementwiseRows;  // elementwise.cc: unary and binary f
 extern const OpRowTable kPoolRows;         // pool.cc
 extern const OpRowTable kReduceRows;       // reduce.cc
 extern const OpRowTable kNormRows;         // norm.cc: normalizations, Softmax
-extern const OpRowTable kDataRows;         // data.cc: Concat, Split, Slice, Gather, Pad, Reshape, … Shape, Range, Cast
-extern const OpRowTable kResizeRows;       // resize.cc
-extern const OpRowTable kRnnRows;          // rnn.cc: LSTM, GRU
-extern const OpRowTable kSortRows;         // sort.cc: ArgMax, ArgMin, TopK
-extern const OpRowTable kEinsumRows;       // einsum.cc: Einsum
-extern const OpRowTable kControlRows;      // control.cc: If
+extern const OpRowTable kDataRows;     // data.cc: Concat, Split, Slice, Gather, Pad, Reshape, … Shape, Range, Cast
+extern const OpRowTable kResizeRows;   // resize.cc
+extern const OpRowTable kRnnRows;      // rnn.cc: LSTM, GRU
+extern const OpRowTable kSortRows;     // sort.cc: ArgMax, ArgMin, TopK
+extern const OpRowTable kEinsumRows;   // einsum.cc: Einsum
+extern const OpRowTable kControlRows;  // control.cc: If
 
 }  // namespace lq

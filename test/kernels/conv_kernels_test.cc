@@ -1,0 +1,200 @@
+// Every row of the kernel registry against the scalar row of its family, bit for bit, on arguments no layer would make
+// too: odd steps, any number of lanes, linear and blocked outputs, guard bytes around them.
+#include "kernels/conv_kernels.h"
+
+#include <set>
+
+#include "kernels/cpu_features.h"
+#include "kernels/registry.h"
+#include "layer_harness.h"
+
+namespace lq::test {
+namespace {
+
+/// A random panel problem over shared buffers.
+struct PanelProblem {
+  PanelGeometry geometry{};
+  std::vector<ptrdiff_t> taps;
+  size_t x_size = 0, w_channels = 0, pixels = 0;
+};
+
+PanelProblem random_panel(Random& r, bool depthwise) {
+  PanelProblem p;
+  PanelGeometry& g = p.geometry;
+  const ptrdiff_t pixel = depthwise ? 16 : 8;  // elements (depthwise floats use 8 of them)
+  g.width = depthwise || r.chance(40) ? 8 : 16;
+  g.lanes = int32_t(r.between(1, g.width));
+  g.rows = int32_t(r.between(1, 4)), g.cols = int32_t(r.between(1, 13));
+  g.blocks = depthwise ? 0 : int32_t(r.between(0, 4)), g.tail = depthwise ? 0 : int32_t(r.between(0, 7));
+  g.x_col = pixel * r.between(1, 3), g.x_row = g.x_col * g.cols + pixel * r.between(0, 2);
+  g.x_block = g.x_row * g.rows + 400;
+  for (int64_t t = r.between(0, 9); t > 0; --t) p.taps.push_back(pixel * r.between(0, 20));
+  g.taps = int32_t(p.taps.size());
+  p.x_size = size_t(g.x_block * (g.blocks + 2) + 1000);
+  p.w_channels = size_t(g.blocks * 8 + (g.tail + 1) / 2 * 2) * p.taps.size() + 2 * p.taps.size();
+  g.y_blocked = r.chance(60);
+  // Blocked: two planes. Linear: pixels g.lanes (and more) apart.
+  g.y_col = g.y_blocked ? 8 * r.between(1, 2) : g.lanes + r.between(0, 3);
+  g.y_row = g.y_col * g.cols + 8 * r.between(0, 1);
+  p.pixels = size_t(g.y_row * g.rows + 32);
+  return p;
+}
+
+/// Runs `call` on a fresh guarded output and returns all of its bytes.
+template <typename Call>
+std::vector<uint8_t> output_of(const PanelProblem& p, size_t element, Call&& call) {
+  std::vector<uint8_t> y(2 * p.pixels * element, 0xCD);
+  PanelGeometry g = p.geometry;
+  g.tap = p.taps.data();
+  g.y[0] = y.data();
+  g.y[1] = y.data() + (g.y_blocked ? p.pixels : 8) * element;
+  call(g);
+  return y;
+}
+
+Epilogue random_epilogue(Random& r, const std::vector<int32_t>& bias, const std::vector<float>& multiplier) {
+  Epilogue e{};
+  e.struct_size = sizeof(e);
+  e.bias = bias.data(), e.multiplier = multiplier.data();
+  e.zero_point = int32_t(r.between(-128, 127));
+  e.low = float(-128 - e.zero_point + r.between(0, 60)), e.high = float(127 - e.zero_point - r.between(0, 60));
+  e.float_output = r.chance(40), e.float_clamp = r.chance(50);
+  return e;
+}
+
+std::vector<int16_t> random_int16(Random& r, size_t count, int bound) {
+  std::vector<int16_t> v(count);
+  const bool extreme = r.chance(20);
+  for (int16_t& i : v) i = int16_t(extreme ? (r.chance(50) ? bound : -bound) : r.between(-bound, bound));
+  return v;
+}
+
+template <typename Args, typename Fn>
+void compare_s8(const KernelRow& row, const KernelRow& scalar, Random& r, bool depthwise) {
+  const PanelProblem p = random_panel(r, depthwise);
+  const std::vector<int16_t> x = random_int16(r, p.x_size, 255);  // q − zp has 9 bits
+  const std::vector<int16_t> w = random_int16(r, (p.w_channels + 8) * 16, 255);
+  const std::vector<int32_t> bias = r.int32(16, 1000000);
+  std::vector<float> multiplier(16);
+  for (float& m : multiplier) m = r.scale() * (r.chance(5) ? 1e30f : 0.01f);
+  const Epilogue e = random_epilogue(r, bias, multiplier);
+  const auto run = [&](const KernelRow& k) {
+    return output_of(p, e.float_output ? 4 : 1, [&](const PanelGeometry& g) {
+      reinterpret_cast<Fn>(k.fn)(Args{g, x.data(), w.data(), e});
+    });
+  };
+  ASSERT_TRUE(same_bits(run(row), run(scalar)));
+}
+
+void compare_conv_f32(const KernelRow& row, const KernelRow& scalar, Random& r) {
+  const PanelProblem p = random_panel(r, false);
+  const std::vector<float> x = r.floats(int64_t(p.x_size)), w = r.floats(int64_t(p.w_channels + 8) * 16);
+  const std::vector<float> start = r.floats(16 * (p.geometry.rows * p.geometry.cols + 1));
+  const FloatClamp clamp{r.chance(50), -0.5f, 0.5f};
+  const bool per_pixel = r.chance(50);
+  const auto run = [&](const KernelRow& k) {
+    return output_of(p, 4, [&](const PanelGeometry& g) {
+      reinterpret_cast<ConvF32Fn>(k.fn)(
+          {g, x.data(), w.data(), start.data(), per_pixel ? 16 * g.cols : 0, per_pixel ? 16 : 0, clamp});
+    });
+  };
+  ASSERT_TRUE(same_bits(run(row), run(scalar)));
+}
+
+void compare_depthwise_f32(const KernelRow& row, const KernelRow& scalar, Random& r) {
+  const PanelProblem p = random_panel(r, true);
+  const std::vector<float> x = r.floats(int64_t(p.x_size)), w = r.floats(int64_t(p.taps.size() + 1) * 8),
+                           start = r.floats(8);
+  const FloatClamp clamp{r.chance(50), -0.5f, 0.5f};
+  const auto run = [&](const KernelRow& k) {
+    return output_of(p, 4, [&](const PanelGeometry& g) {
+      reinterpret_cast<DepthwiseF32Fn>(k.fn)({g, x.data(), w.data(), start.data(), clamp});
+    });
+  };
+  ASSERT_TRUE(same_bits(run(row), run(scalar)));
+}
+
+void compare_widen(const KernelRow& row, const KernelRow& scalar, Random& r) {
+  const int64_t pixels = r.between(0, 20), step = r.chance(60) ? 8 : r.between(8, 40);
+  const std::vector<int8_t> x = r.int8(pixels * step + 8, -128);
+  const int32_t zp = int32_t(r.between(-128, 127));
+  const auto run = [&](const KernelRow& k) {
+    std::vector<int16_t> y(size_t(pixels * 8 + 8), 0x5A5A);
+    reinterpret_cast<WidenS8Fn>(k.fn)({x.data(), ptrdiff_t(step), y.data(), pixels, zp});
+    return y;
+  };
+  ASSERT_TRUE(same_bits(run(row), run(scalar)));
+}
+
+void compare_interleave(const KernelRow& row, const KernelRow& scalar, Random& r) {
+  const int64_t pixels = r.between(0, 20), shift = 8 * r.between(0, 3);
+  const std::vector<int16_t> x = random_int16(r, size_t(pixels * 8 + shift + 8), 255);
+  const auto run = [&](const KernelRow& k) {
+    std::vector<int16_t> y(size_t(pixels * 16 + 8), 0x5A5A);
+    reinterpret_cast<InterleaveS16Fn>(k.fn)({x.data(), ptrdiff_t(shift), y.data(), pixels});
+    return y;
+  };
+  ASSERT_TRUE(same_bits(run(row), run(scalar)));
+}
+
+/// One random comparison; false for a family this file doesn't know.
+bool compare(const KernelRow& row, const KernelRow& scalar, Random& r) {
+  const std::string family = row.family;
+  if (family == "conv_s8" || family == "gemm_s8") {
+    compare_s8<ConvS8Args, ConvS8Fn>(row, scalar, r, false);
+  } else if (family == "depthwise_s8") {
+    compare_s8<DepthwiseS8Args, DepthwiseS8Fn>(row, scalar, r, true);
+  } else if (family == "conv_f32" || family == "gemm_f32") {
+    compare_conv_f32(row, scalar, r);
+  } else if (family == "depthwise_f32") {
+    compare_depthwise_f32(row, scalar, r);
+  } else if (family == "widen_s8") {
+    compare_widen(row, scalar, r);
+  } else if (family == "interleave_s16") {
+    compare_interleave(row, scalar, r);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+TEST(KernelRegistry, EveryRowEqualsItsScalarTwin) {
+  int count = 0, compared = 0;
+  const KernelTable* const* tables = kernel_tables(&count);
+  for (int t = 0; t < count; ++t) {
+    for (int i = 0; i < tables[t]->count; ++i) {
+      const KernelRow& row = tables[t]->rows[i];
+      SCOPED_TRACE(row.name);
+      const KernelRow* scalar = find_kernel(row.family, Isa::kScalar);
+      ASSERT_NE(scalar, nullptr) << "family without a scalar twin";
+      ASSERT_EQ(scalar->isa, Isa::kScalar);
+      if (!is_isa_supported(row.isa)) continue;
+      Random r(uint32_t(31 + i));
+      for (int n = 0; n < 200; ++n) {
+        ASSERT_TRUE(compare(row, *scalar, r)) << "family " << row.family << " has no comparison here";
+        if (HasFatalFailure()) return;
+      }
+      ++compared;
+    }
+  }
+  EXPECT_GE(compared, 8);
+}
+
+TEST(KernelRegistry, NamesAreUniqueAndTellTheIsa) {
+  std::set<std::string> names;
+  int count = 0;
+  const KernelTable* const* tables = kernel_tables(&count);
+  for (int t = 0; t < count; ++t) {
+    for (int i = 0; i < tables[t]->count; ++i) {
+      const KernelRow& row = tables[t]->rows[i];
+      EXPECT_TRUE(names.insert(row.name).second) << row.name;
+      const std::string suffix = row.isa == Isa::kScalar ? "__scalar" : "__avx2";
+      EXPECT_NE(std::string(row.name).find(suffix), std::string::npos) << row.name;
+      EXPECT_EQ(std::string(row.name).find(row.family), 0u) << row.name;
+    }
+  }
+  EXPECT_EQ(find_kernel("no_such_family", Isa::kScalar), nullptr);
+}
+
+}  // namespace
+}  // namespace lq::test

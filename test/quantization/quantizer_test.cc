@@ -1,0 +1,241 @@
+// From a float graph and a folder of .npy samples to the explicit int8 graph, and what it computes.
+#include "libquant/quantizer.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "calibration/npy.h"
+#include "passes/toolchain_graph.h"
+
+namespace lq {
+namespace {
+
+using ::testing::HasSubstr;
+using test::GraphMaker;
+
+/// Deterministic values in [−1, 1).
+std::vector<float> noise(size_t count, uint32_t seed) {
+  std::vector<float> values(count);
+  for (float& v : values) {
+    seed = seed * 1664525u + 1013904223u;
+    v = float(int32_t(seed)) / 2147483648.0f;
+  }
+  return values;
+}
+
+class QuantizerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() /
+              ("lq_quantizer_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  void write_samples(size_t count, const Shape& shape, float scale = 1) {
+    for (size_t i = 0; i < count; ++i) {
+      std::vector<float> values = noise(size_t(element_count(shape)), uint32_t(i + 1));
+      for (float& v : values) v *= scale;
+      const std::string path = (folder_ / ("s" + std::to_string(i) + ".npy")).string();
+      ASSERT_TRUE(calibration::write_npy(path, DType::Float32, shape, values.data()).ok());
+    }
+  }
+  QuantizeOptions options(int threads = 1) const {
+    QuantizeOptions o;
+    o.calibration_dir = folder_.string();
+    o.threads = threads;
+    return o;
+  }
+  QuantizeReport quantized(GraphMaker& m, const QuantizeOptions& o) {
+    auto report = quantize(m.model, o);
+    EXPECT_TRUE(report.ok()) << report.status().message();
+    return report.ok() ? std::move(*report) : QuantizeReport();
+  }
+
+  std::filesystem::path folder_;
+};
+
+TensorId conv(GraphMaker& m, const std::string& name, TensorId x, int64_t in, int64_t out, uint32_t seed) {
+  const TensorId w = m.constant(name + "_w", {out, in, 3, 3}, noise(size_t(out * in * 9), seed));
+  schema::ConvAttrsT attrs;
+  attrs.pads = {1, 1, 1, 1};
+  return m.node(Op::Conv, name, {x, w, m.constant(name + "_b", {out}, noise(size_t(out), seed + 1))}, attrs);
+}
+
+void small_net(GraphMaker& m) {
+  const TensorId x = m.input("x", {1, 3, 8, 8});
+  const TensorId a = m.node(Op::Relu, "relu", {conv(m, "a", x, 3, 8, 11)});
+  const TensorId pool = m.node(Op::MaxPool, "pool", {a}, [] { schema::PoolAttrsT p; p.kernel_shape = {2, 2}; p.strides = {2, 2}; return p; }());
+  const TensorId sum = m.node(Op::Add, "add", {conv(m, "b", pool, 8, 8, 21), pool});
+  m.output(m.node(Op::GlobalAveragePool, "y", {conv(m, "c", m.node(Op::HardSwish, "act", {sum}), 8, 4, 31)}));
+  m.finish();
+}
+
+TEST_F(QuantizerTest, TheExplicitGraph) {
+  write_samples(20, {1, 3, 8, 8});
+  GraphMaker m;
+  small_net(m);
+  const QuantizeReport report = quantized(m, options());
+  EXPECT_EQ(report.samples_used, 20u);
+  EXPECT_EQ(report.float_nodes, 1u);  // the pooling that makes the output
+  const Graph& graph = m.graph();
+  const auto producers = producers_of(graph);
+  const auto made_by = [&](TensorId id) { return producers[size_t(id)] < 0 ? Op::Undefined : graph.nodes[size_t(producers[size_t(id)])].op; };
+  for (const Node& node : graph.nodes) {
+    if (node.op == Op::Conv) {
+      for (TensorId id : node.inputs) EXPECT_EQ(made_by(id), Op::DequantizeLinear);
+    }
+    if (node.op == Op::QuantizeLinear) EXPECT_TRUE(is_valid_params(*graph.tensor(node.outputs[0]).quant));
+  }
+  // MaxPool moves values: the same parameters before and behind it.
+  const Tensor *before = m.tensor("relu_quantized"), *behind = m.tensor("pool_quantized");
+  ASSERT_TRUE(before && behind);
+  EXPECT_EQ(before->quant->scale, behind->quant->scale);
+  EXPECT_EQ(before->quant->zero_point, behind->quant->zero_point);
+  EXPECT_EQ(before->quant->zero_point[0], -128);  // behind a Relu all 256 steps are for [0, T]
+  EXPECT_EQ(m.tensor("a_quantized"), nullptr);    // nothing between a product and its Relu
+  EXPECT_EQ(m.tensor("c_quantized"), nullptr);    // the last product writes float
+  EXPECT_GT(report.output_sqnr_db.value_or(0), 25);
+  EXPECT_EQ(report.int8_mac_share.value_or(0), 1.0);
+}
+
+std::string fingerprint(const Graph& graph) {
+  std::string text = to_string(graph);
+  for (const Tensor& t : graph.tensors) {
+    text += t.name;
+    if (t.is_constant()) text.append(reinterpret_cast<const char*>(t.data.data()), t.data.size());
+    if (t.quant) text.append(reinterpret_cast<const char*>(t.quant->scale.data()), t.quant->scale.size() * 4);
+  }
+  return text;
+}
+
+TEST_F(QuantizerTest, TheSameBytesForAnyThreadCount) {
+  write_samples(9, {1, 3, 8, 8});
+  GraphMaker one, three;
+  small_net(one);
+  small_net(three);
+  const QuantizeReport a = quantized(one, options(1)), b = quantized(three, options(3));
+  EXPECT_EQ(fingerprint(one.graph()), fingerprint(three.graph()));
+  EXPECT_EQ(a.output_sqnr_db, b.output_sqnr_db);
+  ASSERT_EQ(a.nodes.size(), b.nodes.size());
+  for (size_t n = 0; n < a.nodes.size(); ++n) EXPECT_EQ(a.nodes[n].sqnr_db, b.nodes[n].sqnr_db);
+}
+
+TEST_F(QuantizerTest, SharedWeightsAndBiasAreQuantizedForEachInputScale) {
+  write_samples(8, {1, 3, 8, 8});
+  GraphMaker m;
+  const TensorId x = m.input("x", {1, 3, 8, 8});
+  const TensorId w = m.constant("w", {4, 3, 1, 1}, noise(12, 5)), b = m.constant("b", {4}, {1, -1, 0.5f, 0.25f});
+  const TensorId twelve = m.node(Op::Mul, "x12", {x, m.scalar(12)});
+  m.output(m.node(Op::Conv, "small", {x, w, b}));
+  m.output(m.node(Op::Conv, "large", {twelve, w, b}));
+  m.finish();
+  const QuantizeReport report = quantized(m, options());
+  const auto bias_of = [&](const char* name) {
+    const Node& dq = m.graph().nodes[size_t(producers_of(m.graph())[size_t(m.find(name)->inputs[2])])];
+    const Tensor& t = m.graph().tensor(dq.inputs[0]);
+    return std::make_pair(t.data.as<int32_t>()[0], t.quant->scale[0]);
+  };
+  const auto [q_small, s_small] = bias_of("small");
+  const auto [q_large, s_large] = bias_of("large");
+  EXPECT_NEAR(double(q_small) * double(s_small), 1, 1e-3);
+  EXPECT_NEAR(double(q_large) * double(s_large), 1, 1e-2);
+  EXPECT_NEAR(double(s_large) / double(s_small), 12, 0.2);
+  EXPECT_GT(report.output_sqnr_db.value_or(0), 30);
+}
+
+TEST_F(QuantizerTest, OneConcatFeedsTwoConvolutions) {
+  write_samples(8, {1, 3, 8, 8});
+  GraphMaker m;
+  const TensorId x = m.input("x", {1, 3, 8, 8});
+  const TensorId a = conv(m, "a", x, 3, 4, 1), b = m.node(Op::Mul, "hundred", {conv(m, "b", x, 3, 4, 2), m.scalar(100)});
+  schema::AxisAttrsT axis;
+  axis.axis = 1;
+  const TensorId cat = m.node(Op::Concat, "cat", {a, b}, axis);
+  m.output(conv(m, "left", cat, 8, 4, 3));
+  m.output(conv(m, "right", cat, 8, 4, 4));
+  m.finish();
+  const QuantizeReport report = quantized(m, options());
+  EXPECT_GT(report.output_sqnr_db.value_or(0), 20);
+  EXPECT_EQ(m.tensor("a_quantized")->quant->scale, m.tensor("cat_quantized")->quant->scale);
+}
+
+TEST_F(QuantizerTest, AnOutputThatOtherOperatorsReadKeepsItsName) {
+  write_samples(8, {1, 3, 8, 8});
+  GraphMaker m;
+  const TensorId x = m.input("x", {1, 3, 8, 8});
+  const TensorId act = m.node(Op::HardSwish, "middle", {conv(m, "a", x, 3, 4, 1)});
+  m.output(act);
+  m.output(conv(m, "end", act, 4, 4, 2));
+  m.finish();
+  quantized(m, options());
+  EXPECT_EQ(m.graph().tensor(m.graph().outputs[0]).name, "middle");
+  EXPECT_EQ(m.graph().tensor(m.graph().outputs[0]).dtype, DType::Float32);
+}
+
+TEST_F(QuantizerTest, GraphsWithCornersSurvive) {
+  write_samples(4, {1, 3, 8, 8}, 0);  // blank samples
+  GraphMaker m;
+  const TensorId x = m.input("x", {1, 3, 8, 8});
+  const TensorId w = m.constant("w", {2, 3, 1, 1}, std::vector<float>(6, 0));
+  m.output(x);  // an output that is an input
+  m.output(conv(m, "end", m.node(Op::Relu, "r", {m.node(Op::Conv, "dead", {x, w, m.constant("b", {2}, {-10, -10})})}), 2, 3, 7));
+  m.finish();
+  const QuantizeReport report = quantized(m, options());
+  for (const Tensor& t : m.graph().tensors) {
+    if (t.quant) EXPECT_TRUE(is_valid_params(*t.quant)) << t.name;
+  }
+  bool blank = false, dead = false;
+  for (const auto& warning : report.warnings) {
+    blank = blank || warning.message.find("blank") != std::string::npos;
+    dead = dead || warning.message.find("dead output channels") != std::string::npos;
+  }
+  EXPECT_TRUE(blank);
+  EXPECT_TRUE(dead);
+}
+
+TEST_F(QuantizerTest, FloatOnlyNeedsNoSamples) {
+  GraphMaker m;
+  small_net(m);
+  QuantizeOptions o;
+  o.float_only = true;
+  const QuantizeReport report = quantized(m, o);
+  EXPECT_EQ(report.int8_nodes, 0u);
+  for (const Node& node : m.graph().nodes) EXPECT_NE(node.op, Op::QuantizeLinear);
+}
+
+TEST_F(QuantizerTest, ErrorsSayWhatToDo) {
+  GraphMaker m;
+  small_net(m);
+  EXPECT_THAT(quantize(m.model, QuantizeOptions()).status().message(), HasSubstr("--calib"));
+  EXPECT_FALSE(quantize(m.model, options()).ok());  // empty folder
+  write_samples(2, {1, 3, 8, 8});
+  QuantizeOptions o = options();
+  o.skip = {"no such node"};
+  EXPECT_THAT(quantize(m.model, o).status().message(), HasSubstr("no such node"));
+  o = options();
+  o.weights = "per-row";
+  EXPECT_THAT(quantize(m.model, o).status().message(), HasSubstr("per-row"));
+  o = options();
+  o.method = "magic";
+  EXPECT_FALSE(quantize(m.model, o).ok());
+}
+
+TEST_F(QuantizerTest, ABrokenSampleIsSkippedAndReported) {
+  write_samples(3, {1, 3, 8, 8});
+  std::ofstream(folder_ / "broken.npy") << "not an array";
+  GraphMaker m;
+  small_net(m);
+  const QuantizeReport report = quantized(m, options());
+  EXPECT_EQ(report.samples_used, 3u);
+  ASSERT_EQ(report.skipped.size(), 1u);
+  EXPECT_THAT(report.skipped[0].name, HasSubstr("broken.npy"));
+}
+
+}  // namespace
+}  // namespace lq
