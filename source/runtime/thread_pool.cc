@@ -57,6 +57,7 @@ struct ThreadPool::State {
     int index = 0;
     pthread_t thread{};
     std::atomic<uint32_t> ticket{0};  // changes when the worker has a piece to do, or has to leave
+    std::atomic<bool> open{false};    // its piece waits to be taken: by the worker, or by a caller that finished early
   };
 
   std::vector<Worker> workers;  // workers[0] is the calling thread and never started
@@ -84,7 +85,9 @@ struct ThreadPool::State {
   }
 
   static void* worker_main(void* argument);
-  void do_piece(int worker);
+  /// Takes piece `index` unless it is taken already. Whoever takes it may read the job: run() waits for taken pieces.
+  bool take(int index) { return workers[size_t(index)].open.exchange(false, std::memory_order_acq_rel); }
+  void do_piece(int index, int worker);
 };
 
 namespace {
@@ -96,10 +99,10 @@ struct CurrentWorker {
 thread_local CurrentWorker current_worker;
 }  // namespace
 
-void ThreadPool::State::do_piece(int worker) {
+void ThreadPool::State::do_piece(int index, int worker) {
   const CurrentWorker outer = current_worker;
   current_worker = {this, worker};
-  const Piece piece = piece_of(count, pieces, worker);
+  const Piece piece = piece_of(count, pieces, index);
   task(context, piece.begin, piece.end, worker);
   current_worker = outer;
 }
@@ -112,7 +115,8 @@ void* ThreadPool::State::worker_main(void* argument) {
   for (;;) {
     ticket = wait_for_change(self.ticket, ticket);
     if (pool.stopping.load(std::memory_order_acquire)) return nullptr;
-    pool.do_piece(self.index);
+    if (!pool.take(self.index)) continue;  // woken too late: the caller did it
+    pool.do_piece(self.index, self.index);
     if (pool.pending.fetch_sub(1, std::memory_order_acq_rel) == 1) pool.pending.notify_one();
   }
 }
@@ -156,10 +160,19 @@ void ThreadPool::run(int64_t count, int64_t grain, Task task, void* context) {
   s.pieces = pieces;
   s.pending.store(int(pieces - 1), std::memory_order_relaxed);
   for (int64_t i = 1; i < pieces; ++i) {
-    s.workers[size_t(i)].ticket.fetch_add(1, std::memory_order_release);
-    s.workers[size_t(i)].ticket.notify_one();
+    State::Worker& worker = s.workers[size_t(i)];
+    worker.open.store(true, std::memory_order_release);
+    worker.ticket.fetch_add(1, std::memory_order_release);
+    worker.ticket.notify_one();
   }
-  s.do_piece(0);
+  s.do_piece(0, 0);
+  // Each worker has its own piece, the same part of the tensor step after step, for its cache's sake. On a machine with
+  // fewer free processors than workers the caller does what nobody has begun.
+  for (int i = 1; i < pieces; ++i) {
+    if (!s.take(i)) continue;
+    s.do_piece(i, 0);
+    s.pending.fetch_sub(1, std::memory_order_acq_rel);
+  }
   for (int left = s.pending.load(std::memory_order_acquire); left != 0;) left = wait_for_change(s.pending, left);
 }
 

@@ -16,7 +16,8 @@ class ThreadPool {
   ~ThreadPool();
   int size() const;
   /// Splits [0, count) into contiguous pieces of about count/size (at least `grain`), one call each; returns when all
-  /// are done. `worker` is in [0, size()). Allocates nothing. Not reentrant: called from inside a task it runs inline.
+  /// are done. The pieces depend on count, grain and size() only; `worker`, in [0, size()), says whose scratch memory a piece
+  /// may use, never which piece it is. Allocates nothing. Not reentrant: called from inside a task it runs inline.
   void run(int64_t count, int64_t grain, Task task, void* context);
 
   /// Convenience for a callable (int64_t begin, int64_t end, int worker).

@@ -182,8 +182,11 @@ Result<bool> apply_float_rule(Execution& e, const Node& node) {
     case Op::AveragePool: return average_pool(e, node);
     case Op::GlobalAveragePool: return global_average_pool(e, node);
     case Op::MaxPool: return max_pool(e, node);
-    default: return false;
+    default: break;
   }
+  LQ_ASSIGN_OR_RETURN(const bool applied, apply_float_sum(e, node));
+  if (applied) return true;
+  return apply_float_elementwise(e, node);
 }
 
 }  // namespace lq::reference

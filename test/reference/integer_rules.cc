@@ -1,7 +1,6 @@
 // The integer rules of docs/NUMERICS.md but those of products: what a pattern Dequantize… -> operator -> [Relu|Clip] -> Quantize means.
 #include <cmath>
 
-#include "numerics/elementary.h"
 #include "numerics/quantize.h"
 #include "reference/resize_rule.h"
 #include "reference/values.h"
@@ -10,21 +9,6 @@ namespace lq::reference {
 namespace {
 
 bool is_activation(const std::optional<Operand>& o) { return o && o->per_tensor; }
-
-/// Flat index into an operand of shape `s` for flat output index i of shape `out`, numpy broadcasting.
-int64_t broadcast_index(int64_t i, const Shape& out, const Shape& s) {
-  int64_t index = 0, stride = 1;
-  for (size_t back = 1; back <= out.size(); ++back) {
-    const int64_t dim = out[out.size() - back], at = i % dim;
-    i /= dim;
-    if (back <= s.size()) {
-      const int64_t d = s[s.size() - back];
-      if (d != 1) index += at * stride;
-      stride *= d;
-    }
-  }
-  return index;
-}
 
 Result<bool> binary(Execution& e, const Node& node) {
   const auto a = e.operand(node, 0), b = e.operand(node, 1);
@@ -44,44 +28,6 @@ Result<bool> binary(Execution& e, const Node& node) {
   return true;
 }
 
-/// One float result of a unary operator for a real value, in double.
-std::optional<double> unary(const Node& node, double x, const Execution& e) {
-  namespace el = elementary;
-  const auto& a = attrs_as<schema::ActivationAttrsT>(node);
-  switch (node.op) {
-    case Op::Relu: return x > 0 ? x : 0;
-    case Op::Clip: {
-      const auto bounds = e.clamp_bounds(node);
-      if (!bounds) return std::nullopt;
-      return std::min(std::max(x, double(bounds->min)), double(bounds->max));
-    }
-    case Op::LeakyRelu: return el::leaky_relu(x, double(a.alpha));
-    case Op::Elu: return el::elu(x, double(a.alpha));
-    case Op::Selu: return el::selu(x, double(a.alpha), double(a.gamma));
-    case Op::Sigmoid: return el::sigmoid(x);
-    case Op::HardSigmoid: return el::hard_sigmoid(x, double(a.alpha), double(a.beta));
-    case Op::HardSwish: return el::hard_swish(x);
-    case Op::Silu: return el::silu(x);
-    case Op::Tanh: return el::tanh(x);
-    case Op::Gelu: return el::gelu(x, attrs_as<schema::GeluAttrsT>(node).tanh_approximation);
-    case Op::Erf: return el::erf(x);
-    case Op::Softplus: return el::log1p_exp(x);
-    case Op::Sqrt: return std::sqrt(x);
-    case Op::Exp: return el::exp(x);
-    case Op::Log: return el::log(x);
-    case Op::Neg: return -x;
-    case Op::Abs: return std::fabs(x);
-    case Op::Reciprocal: return 1 / x;
-    case Op::Floor: return std::floor(x);
-    case Op::Ceil: return std::ceil(x);
-    case Op::Round: return std::nearbyint(x);
-    case Op::Sign: return x > 0 ? 1 : x < 0 ? -1 : 0;
-    case Op::Sin: return el::sin(x);
-    case Op::Cos: return el::cos(x);
-    default: return std::nullopt;
-  }
-}
-
 Result<bool> table(Execution& e, const Node& node) {
   const auto x = e.operand(node, 0);
   if (!is_activation(x)) return false;
@@ -89,7 +35,7 @@ Result<bool> table(Execution& e, const Node& node) {
   if (!t || !t->between.empty()) return false;
   int8_t values[256];
   for (int q = -128; q <= 127; ++q) {
-    const auto y = unary(node, double(q - x->zero_point) * double(x->scale), e);
+    const auto y = unary_value(node, double(q - x->zero_point) * double(x->scale), e);
     if (!y) return false;
     values[q + 128] = int8_t(quantize(float(*y), t->scale, t->zero_point, t->qmin, t->qmax));
   }

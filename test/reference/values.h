@@ -89,6 +89,17 @@ class Execution {
   std::optional<Target> target(const Node& node) const;
 };
 
+/// Flat index into an operand of shape `s` for flat output index i of shape `out`, numpy broadcasting.
+int64_t broadcast_index(int64_t i, const Shape& out, const Shape& s);
+/// A unary operator's value for a real x, in double; nothing for other operators.
+std::optional<double> unary_value(const Node& node, double x, const Execution& e);
+/// ((p0+p4)+(p2+p6))+((p1+p5)+(p3+p7)) where element i went to partial i mod 8.
+inline float interleaved_sum(const std::vector<float>& values) {
+  float p[8] = {};
+  for (size_t i = 0; i < values.size(); ++i) p[i % 8] += values[i];
+  return ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
+}
+
 // The rules. Each returns true if it applied (and marked what it covered as done), false to compute literally.
 /// Products: Conv, ConvTranspose, Gemm, MatMul.
 Result<bool> apply_product_rule(Execution& e, const Node& node);
@@ -99,5 +110,8 @@ void finish(Execution& e, const Target& target, const Shape& shape, const std::f
 
 /// Naive float operators in the canonical order; false: not one of them.
 Result<bool> apply_float_rule(Execution& e, const Node& node);
+/// Of those: elementwise operators, sums and norms.
+Result<bool> apply_float_elementwise(Execution& e, const Node& node);
+Result<bool> apply_float_sum(Execution& e, const Node& node);
 
 }  // namespace lq::reference

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cfenv>
 #include <chrono>
+#include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -46,14 +48,33 @@ TEST(ThreadPool, EveryIndexOnceForAnyCountAndGrain) {
 TEST(ThreadPool, SplitIsAFunctionOfCountAndSize) {
   auto pool = ThreadPool::create(4);
   ASSERT_TRUE(pool.ok());
-  std::vector<std::pair<int64_t, int64_t>> first(4), again(4);
+  // 103 = 26 + 26 + 26 + 25, whoever takes which.
+  const std::set<std::pair<int64_t, int64_t>> expected = {{0, 26}, {26, 52}, {52, 78}, {78, 103}};
   for (int round = 0; round < 100; ++round) {
-    auto& pieces = round == 0 ? first : again;
-    (*pool)->parallel_for(103, 1, [&](int64_t b, int64_t e, int w) { pieces[size_t(w)] = {b, e}; });
-    if (round > 0) {
-      EXPECT_EQ(first, again);
-    }
+    std::mutex mutex;
+    std::set<std::pair<int64_t, int64_t>> pieces;
+    (*pool)->parallel_for(103, 1, [&](int64_t begin, int64_t end, int) {
+      std::lock_guard<std::mutex> lock(mutex);
+      pieces.insert({begin, end});
+    });
+    EXPECT_EQ(pieces, expected);
   }
+}
+
+// Scratch memory is by worker: no two pieces may run under one number at the same time.
+TEST(ThreadPool, WorkerNumbersAreExclusive) {
+  auto pool = ThreadPool::create(8);
+  ASSERT_TRUE(pool.ok());
+  std::vector<std::atomic<int>> busy(8);
+  std::atomic<int> clashes{0};
+  for (int round = 0; round < 500; ++round) {
+    (*pool)->parallel_for(8, 1, [&](int64_t, int64_t, int worker) {
+      clashes += busy[size_t(worker)]++ != 0;
+      if (round % 7 == 0) std::this_thread::yield();
+      --busy[size_t(worker)];
+    });
+  }
+  EXPECT_EQ(clashes, 0);
 }
 
 TEST(ThreadPool, NestedRunStaysOnItsWorker) {
@@ -75,11 +96,11 @@ TEST(ThreadPool, ManyShortRunsAndSleepsBetween) {
   auto pool = ThreadPool::create(4);
   ASSERT_TRUE(pool.ok());
   std::atomic<int64_t> sum{0};
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < 4000; ++i) {
     (*pool)->parallel_for(4, 1, [&](int64_t b, int64_t e, int) { sum += e - b; });
-    if (i % 5000 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));  // long enough to fall asleep
+    if (i % 1000 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));  // long enough to fall asleep
   }
-  EXPECT_EQ(sum, 80000);
+  EXPECT_EQ(sum, 16000);
 }
 
 float third() {
@@ -94,9 +115,17 @@ TEST(ThreadPool, WorkersRoundToNearest) {
   auto pool = ThreadPool::create(3);
   std::fesetround(FE_TONEAREST);
   ASSERT_TRUE(pool.ok());
-  std::atomic<int> right{0};
-  (*pool)->parallel_for(3, 1, [&](int64_t, int64_t, int) { right += third() == nearest; });
-  EXPECT_EQ(right, 3);
+  std::atomic<int> wrong{0}, workers{0};
+  for (int round = 0; round < 1000 && workers == 0; ++round) {
+    (*pool)->parallel_for(3, 1, [&](int64_t, int64_t, int worker) {
+      wrong += third() != nearest;
+      workers += worker != 0;
+      if (worker == 0)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));  // leaves the others time to take theirs
+    });
+  }
+  EXPECT_GT(workers, 0);
+  EXPECT_EQ(wrong, 0);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "reference/rules/rule_check.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -9,6 +10,11 @@
 #include "runtime/session.h"
 
 namespace lq::reference {
+
+int random_rounds() {
+  const char* text = std::getenv("LQ_RANDOM_ROUNDS");
+  return text == nullptr ? 1 : std::max(1, std::atoi(text));
+}
 
 uint64_t Rng::next() {
   uint64_t z = (state_ += 0x9e3779b97f4a7c15ull);

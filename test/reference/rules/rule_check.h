@@ -24,6 +24,9 @@ class Rng {
   uint64_t state_;
 };
 
+/// How many times the default number of random graphs: environment variable LQ_RANDOM_ROUNDS, 1 without it. For long searches.
+int random_rounds();
+
 /// A graph whose shapes come from inference. Activations get random int8 parameters.
 class RuleGraph : public testing::GraphBuilder {
  public:

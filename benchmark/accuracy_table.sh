@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Quantizes every model of ../shared/pack with default options and writes docs/ACCURACY.md: float and INT8 accuracy, agreement,
+# SQNR, int8 share of multiply-adds, size. Needs the release build and the folder ../shared (or LQ_SHARED).
+# Usage: benchmark/accuracy_table.sh [OUTPUT.md]     default docs/ACCURACY.md
+set -euo pipefail
+cd "$(dirname "$0")/.."
+output=${1:-docs/ACCURACY.md}
+shared=${LQ_SHARED:-../shared}
+bin=${LQ_BIN:-build/release/tools}
+pack=$shared/pack
+[ -d "$pack/models" ] || { echo "accuracy_table.sh: $pack/models not found; set LQ_SHARED" >&2; exit 1; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+tf="--mean 127.5 --std 127.5"
+cifar="--mean 123.675,116.28,103.53 --std 58.395,57.12,57.375"
+# model | calibration | evaluation folder or - | label offset | drop allowed (points) or - | preprocessing
+table="
+mnist|mnist_calib|mnist|0|0.3|--preprocess raw
+resnet20_cifar10_bn|cifar10_calib|cifar10|0|0.8|$cifar
+resnet56_cifar10_bn|cifar10_calib|cifar10|0|1.0|$cifar
+mbv2s_cifar10_bn|cifar10_calib|cifar10|0|1.5|--mean 125.307,122.961,113.8575 --std 62.985,62.0925,66.708
+mlperftiny_resnet8_cifar10|cifar10_calib|cifar10|0|1.0|--preprocess raw
+mlperftiny_resnet_large_cifar10|cifar10_calib|cifar10|0|0.8|--preprocess raw
+squeezenet1.0_deepcomp_fp32|imagenet_calib|imagenet|0|1.5|--color bgr --mean 104,117,123 --crop 227x227
+mobilenet_v1_0.25_128_quant_dequant_fp32|imagenet_calib|imagenet|1|-|$tf --crop 224x224 --resize 128x128
+mobilenet_v1_0.5_160_quant_dequant_fp32|imagenet_calib|imagenet|1|2.0|$tf --crop 224x224 --resize 160x160
+mcunet_imagenet_dequant_fp32|imagenet_calib|imagenet|0|3.0|$tf --crop 224x224 --resize 144x144
+tf2_mobilenet_v2_1.0_224_ptq_dequant_fp32|imagenet_calib|imagenet|1|2.0|$tf --crop 224x224
+tf2_mobilenet_v2_1.0_224_offgrid_fp32|imagenet_calib|imagenet|1|-|$tf --crop 224x224
+mlperftiny_vww_mobilenetv1_0.25_96|imagenet_calib|imagenet|-|-|--std 255 --crop 224x224 --resize 96x96
+yunet_n_320_320|faces|faces|-|-|--color bgr --letterbox
+version-RFB-320|faces|faces|-|-|--mean 127 --std 128 --resize 320x240
+FastestDet|coco_like|coco_like|-|-|--color bgr --std 255 --resize 352x352
+deeplabv3_mnv2_dm05_pascal_dequant_fp32|imagenet_calib|seg|-|-|$tf --resize 513x513
+superres_subpixel_x3|imagenet_calib|imagenet_calib|-|-|--std 255 --crop 84x84 --input-shape input:1,1,84,84
+ch_ppocr_mobile_v2.0_cls_infer|ocr|ocr|-|-|--color bgr --mean 127.5 --std 127.5 --resize 192x48 --input-shape x:1,3,48,192
+ch_PP-OCRv4_det_infer|ocr|ocr|-|-|--color bgr --mean 123.675,116.28,103.53 --std 58.395,57.12,57.375 --resize 480x480 --input-shape x:1,3,480,480
+ch_PP-OCRv4_rec_infer|ocr|ocr|-|-|--color bgr --mean 127.5 --std 127.5 --resize 400x48 --input-shape x:1,3,48,400
+"
+field() { awk -v key="$2" '{for (i = 1; i < NF; ++i) if ($i == key) {print $(i + 1); exit}}' <<<"$1"; }
+percent() { awk -v v="$1" 'BEGIN {printf "%.1f", 100 * v}'; }
+
+rows="" failed=0
+while IFS='|' read -r name calib data offset allowed options; do
+  [ -n "$name" ] || continue
+  model=$pack/models/$name.onnx lqm=$work/$name.lqm
+  limit=(); [ "$calib" = imagenet_calib ] || limit=(--max-samples 128)
+  "$bin/quantize" --quiet --calib "$pack/images/$calib" "${limit[@]}" $options -o "$lqm" "$model"
+  shape=$(grep -o -- '--input-shape [^ ]*' <<<"$options" || true)
+  share=$(field "$("$bin/lq-inspect" $shape "$lqm" | grep int8_mac_share)" int8_mac_share)
+  size=$(awk -v a="$(stat -c %s "$lqm")" -v b="$(stat -c %s "$model")" 'BEGIN {printf "%.3f", a / b}')
+  fp32=- int8=- drop=-
+  if [ "$offset" != - ]; then
+    fp32=$(field "$("$bin/lq-eval" --quiet --data "$pack/images/$data" --label-offset "$offset" $options "$model")" top1)
+    int8=$(field "$("$bin/lq-eval" --quiet --data "$pack/images/$data" --label-offset "$offset" "$lqm")" top1)
+    drop=$(awk -v a="$fp32" -v b="$int8" 'BEGIN {printf "%.1f", 100 * (a - b)}')
+    if [ "$allowed" != - ] && awk -v d="$drop" -v a="$allowed" 'BEGIN {exit !(d > a)}'; then
+      failed=1; drop="**$drop**"
+    fi
+    fp32=$(percent "$fp32") int8=$(percent "$int8")
+  fi
+  # Agreement: the float side is the same file converted without quantization, so both carry the same preprocessing.
+  "$bin/quantize" --quiet --float $options -o "$work/float.lqm" "$model"
+  text=$("$bin/lq-eval" --quiet $shape --data "$pack/images/$data" ${offset:+$([ "$offset" = - ] || echo --label-offset "$offset")} --compare "$work/float.lqm" "$lqm")
+  agreement=$(percent "$(field "$text" agreement)") sqnr=$(field "$text" sqnr_db)
+  rows+="| $name | $fp32 | $int8 | $drop | $allowed | $agreement | $sqnr | $share | $size |"$'\n'
+  echo "$name fp32 $fp32 int8 $int8 drop $drop (allowed $allowed) agreement $agreement sqnr $sqnr int8_mac_share $share size $size" >&2
+done <<<"$table"
+
+cat >"$work/out.md" <<EOT
+# Accuracy
+Made by \`benchmark/accuracy_table.sh\` on $(date +%Y-%m-%d): every model quantized with default options on its calibration folder (at most 128 samples), then
+float and INT8 evaluated on the labelled images. Drop and allowed drop in top-1 points; agreement: share of images whose top-1 entry of the first output
+equals float's (meaningful for classifiers); SQNR in dB over all outputs; int8 share of Conv/Gemm/MatMul multiply-adds; size relative to the float file.
+
+| model | fp32 top-1 | INT8 top-1 | drop | allowed | agreement | SQNR dB | int8 MACs | size |
+|---|---|---|---|---|---|---|---|---|
+$rows
+EOT
+cp "$work/out.md" "$output"
+[ "$failed" = 0 ] || { echo "accuracy_table.sh: a drop is larger than allowed" >&2; exit 1; }

@@ -1,0 +1,230 @@
+// The product's promise on real models: quantized, written and read back, each gives the same bits in the naive reference, in
+// the scalar plan and in every faster plan at 1, 2 and 4 threads; and its golden hash says so. Nearly all multiply-adds run
+// on the fast kernels and, in classifiers, on int8.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "calibration/collector.h"
+#include "calibration/npy.h"
+#include "calibration/preprocess.h"
+#include "conformance/pack_models.h"
+#include "format/model_file.h"
+#include "kernels/cpu_features.h"
+#include "libquant/quantizer.hpp"
+#include "onnx/importer.h"
+#include "reference/reference.h"
+#include "runtime/golden.h"
+#include "runtime/session.h"
+
+namespace lq::conformance {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr size_t kSamples = 4;
+
+fs::path resolve(const std::string& path) {
+  const size_t slash = path.find('/');
+  const fs::path root = path.substr(0, slash) == "example" ? fs::path(LQ_SOURCE_DIR) / "examples" : fs::path(LQ_SHARED_DIR) / "pack";
+  return root / path.substr(slash + 1);
+}
+
+std::string file_name_of(std::string tensor, const char* replaced) {
+  for (char& c : tensor) {
+    if (std::strchr(replaced, c) != nullptr) c = '_';
+  }
+  return tensor;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); }
+
+class PackBits : public ::testing::TestWithParam<ModelCase> {
+ protected:
+  void SetUp() override {
+    // Several instances of this test may run at once.
+    folder_ = fs::temp_directory_path() / ("lq_conformance_" + GetParam().name + "_" + std::to_string(getpid()));
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  /// The folder to calibrate with: images, or one .npy folder an input.
+  std::string calibration_folder(const ModelIr& ir);
+  void attach_preprocessing(ModelIr& ir);
+  Result<std::shared_ptr<Model>> quantized_model();
+  std::vector<reference::Value> sample_inputs(const Model& model);
+
+  fs::path folder_;
+  std::string calibration_folder_;
+};
+
+/// Reference inputs of the pack where it has them, otherwise smooth values with some noise (integers: small ones).
+std::string PackBits::calibration_folder(const ModelIr& ir) {
+  const ModelCase& c = GetParam();
+  if (!c.images.empty() && fs::exists(resolve(c.images))) return resolve(c.images).string();
+  for (const calibration::InputSpec& input : calibration::input_specs(ir, c.shapes)) {
+    fs::path folder = folder_ / "calib";
+    if (ir.main().inputs.size() > 1) folder /= file_name_of(input.name, "/\\:");
+    fs::create_directories(folder);
+    const fs::path npy = resolve("pack/ref") / (resolve(c.model).stem().string() + ".in." + file_name_of(input.name, ".") + ".npy");
+    if (fs::exists(npy)) {
+      fs::copy_file(npy, folder / "reference.npy");
+      continue;
+    }
+    const int64_t count = element_count(input.shape);
+    EXPECT_GE(count, 0) << input.name << shape_string(input.shape) << ": give its shape";
+    for (size_t s = 0; s < kSamples; ++s) {
+      std::vector<float> floats;
+      std::vector<int64_t> ints;
+      for (int64_t i = 0; i < count; ++i) {
+        floats.push_back(std::sin(float(i) * (0.01f + 0.03f * float(s))) + 0.3f * std::sin(float(i * i % 977)));
+        ints.push_back((i * 7 + int64_t(s) * 13) % 500);
+        if (input.name == "sr") ints.back() = 16000;  // silero: one branch of its If a sample rate
+      }
+      const std::string path = (folder / ("noise" + std::to_string(s) + ".npy")).string();
+      const bool whole = input.dtype == DType::Int64;
+      EXPECT_TRUE(calibration::write_npy(path, input.dtype, input.shape, whole ? static_cast<const void*>(ints.data()) : floats.data()).ok());
+    }
+  }
+  return (folder_ / "calib").string();
+}
+
+void PackBits::attach_preprocessing(ModelIr& ir) {
+  if (GetParam().images.empty()) return;
+  calibration::PreprocessOptions options;
+  for (const auto& [key, value] : GetParam().preprocessing) {
+    const Status s = calibration::set_preprocess_option(options, key, value);
+    ASSERT_TRUE(s.ok()) << s.message();
+  }
+  const Tensor& input = ir.main().tensor(ir.main().inputs[0]);
+  auto resolved = calibration::resolve_preprocessing(options, input.name, input.shape);
+  ASSERT_TRUE(resolved.ok()) << resolved.status().message();
+  schema::InputInfoT info;
+  info.name = input.name;
+  info.preprocessing = std::make_unique<schema::PreprocessingT>(std::move(*resolved));
+  ir.inputs.push_back(std::move(info));
+}
+
+/// Imported, quantized, given its golden hash by the scalar plan, written and read back.
+Result<std::shared_ptr<Model>> PackBits::quantized_model() {
+  const ModelCase& c = GetParam();
+  ImportOptions import;
+  for (const auto& [name, value] : c.fixed) import.fixed_inputs[name].text = value;
+  LQ_ASSIGN_OR_RETURN(ModelIr ir, import_onnx(resolve(c.model).string(), import));
+  attach_preprocessing(ir);
+  QuantizeOptions options;
+  calibration_folder_ = calibration_folder(ir);
+  options.calibration_dir = calibration_folder_;
+  options.max_samples = kSamples;
+  options.compare_samples = 0;
+  options.input_shapes = c.shapes;
+  options.threads = 2;
+  LQ_RETURN_IF_ERROR(quantize(ir, options).status());
+  SessionOptions session_options;
+  session_options.input_shapes = c.shapes;
+  session_options.isa = Isa::kScalar;
+  LQ_ASSIGN_OR_RETURN(const std::shared_ptr<Model> scalar, Model::create(ir));
+  LQ_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::create(scalar, session_options));
+  LQ_ASSIGN_OR_RETURN(ir.golden, make_golden(*session, 7));
+  LQ_ASSIGN_OR_RETURN(const Bytes file, serialize_model(ir));
+  LQ_ASSIGN_OR_RETURN(ModelIr read, read_model(file));
+  return Model::create(std::move(read));
+}
+
+/// The first calibration sample, as the model is fed in the field.
+std::vector<reference::Value> PackBits::sample_inputs(const Model& model) {
+  auto source = calibration::DataSource::open(calibration_folder_, calibration::input_specs(model.ir(), GetParam().shapes), 1);
+  std::vector<reference::Value> inputs;
+  if (!source.ok()) return inputs;
+  auto sample = source->load(0);
+  if (!sample.ok()) return inputs;
+  for (const calibration::HostTensor& t : sample->inputs) inputs.push_back({t.dtype, t.shape, *Bytes::copy_of(t.data.data(), t.data.size())});
+  return inputs;
+}
+
+/// Where the session's outputs differ from the reference's.
+std::string difference(const std::vector<reference::Value>& expected, const Session& session) {
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const Tensor& t = session.output(i);
+    if (t.shape != expected[i].shape || t.dtype != expected[i].dtype) return "output '" + t.name + "' has another shape or type";
+    const size_t size = dtype_size(t.dtype), count = size_t(element_count(t.shape));
+    const uint8_t *actual = static_cast<const uint8_t*>(session.output_data(i)), *wanted = expected[i].data.data();
+    size_t wrong = 0;
+    for (size_t k = 0; k < count; ++k) wrong += std::memcmp(actual + k * size, wanted + k * size, size) != 0;
+    if (wrong > 0) return std::to_string(wrong) + " of " + std::to_string(count) + " values of output '" + t.name + "' differ";
+  }
+  return "";
+}
+
+struct Shares {
+  int64_t macs = 0;
+  double fast = 1, int8 = 1;
+};
+
+/// Of the multiply-adds of the plan: the share on the session's own ISA.
+Shares shares_of(const Session& session, Isa isa) {
+  Shares s;
+  int64_t fast = 0;
+  for (const Step& step : session.steps()) {
+    s.macs += step.macs;
+    fast += step.isa == isa ? step.macs : 0;
+  }
+  if (s.macs > 0) s.fast = double(fast) / double(s.macs);
+  s.int8 = session.int8_mac_share();
+  return s;
+}
+
+TEST_P(PackBits, EveryPlanHasTheBitsOfTheReference) {
+  const ModelCase& c = GetParam();
+  if (!fs::exists(resolve(c.model))) {
+    std::printf("  %s is absent: 1 model skipped\n", c.model.c_str());
+    GTEST_SKIP();
+  }
+  const auto start = std::chrono::steady_clock::now();
+  auto model = quantized_model();
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const std::vector<reference::Value> inputs = sample_inputs(**model);
+  ASSERT_EQ(inputs.size(), (*model)->ir().main().inputs.size());
+  const double quantized = seconds_since(start);
+  const auto expected = reference::interpret((*model)->ir(), inputs);
+  ASSERT_TRUE(expected.ok()) << expected.status().message();
+  const double interpreted = seconds_since(start) - quantized;
+
+  Shares shares;
+  for (const Isa isa : {Isa::kScalar, Isa::kAvx2}) {
+    if (!is_isa_built(isa) || !is_isa_supported(isa)) continue;
+    for (const int threads : {1, 2, 4}) {
+      SCOPED_TRACE(std::string(isa_name(isa)) + ", threads: " + std::to_string(threads));
+      SessionOptions options;
+      options.isa = isa;
+      options.threads = threads;
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        options.input_shapes[(*model)->ir().main().tensor((*model)->ir().main().inputs[i]).name] = inputs[i].shape;
+      }
+      auto session = Session::create(*model, options);
+      ASSERT_TRUE(session.ok()) << session.status().message();
+      for (size_t i = 0; i < inputs.size(); ++i) std::memcpy((*session)->input_data(i), inputs[i].data.data(), inputs[i].data.size());
+      const Status ran = (*session)->run();
+      ASSERT_TRUE(ran.ok()) << ran.message();
+      EXPECT_EQ(difference(*expected, **session), "");
+      shares = shares_of(**session, isa);
+      const Status golden = check_golden(*model, options);
+      EXPECT_TRUE(golden.ok()) << golden.message();
+    }
+  }
+  std::printf("  %-22s %8.1f M multiply-adds, fast %.4f, int8 %.4f; quantized in %.1f s, reference %.1f s, all %.1f s\n", c.name.c_str(),
+              double(shares.macs) * 1e-6, shares.fast, shares.int8, quantized, interpreted, seconds_since(start));
+  EXPECT_GE(shares.fast, 0.95);
+  EXPECT_GE(shares.int8, c.classifier ? 0.99 : 0.0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, PackBits, ::testing::ValuesIn(model_cases()), [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace lq::conformance

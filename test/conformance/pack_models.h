@@ -1,0 +1,24 @@
+// Real models as the conformance test takes them: where the file is, what to calibrate with, how much of it must be int8.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace lq::conformance {
+
+/// Folders: "example/" is the repository's examples/, "pack/" the shared pack (which may be absent).
+struct ModelCase {
+  std::string name;    // of the test
+  std::string model;   // "example/mnist/mnist.onnx", "pack/models/x.onnx"
+  std::string images;  // calibration folder; "": the pack's reference inputs, or noise where it has none
+  std::vector<std::pair<std::string, std::string>> preprocessing;  // options of the quantize tool, in order
+  std::map<std::string, Shape> shapes;  // of inputs with free dimensions
+  bool classifier = false;              // int8_mac_share must be 0.99
+  std::map<std::string, std::string> fixed;  // inputs made constant
+};
+
+std::vector<ModelCase> model_cases();
+
+}  // namespace lq::conformance
