@@ -2,6 +2,11 @@
 # (and SOURCES_FROM sub-folders). SHIPS: goes to a device, so it is built without exceptions and RTTI.
 find_package(Threads REQUIRED)
 
+set(LQ_SHIPS_FLAGS -fno-exceptions -fno-rtti)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT BUILD_SHARED_LIBS)
+  list(APPEND LQ_SHIPS_FLAGS -fno-gnu-unique)  # objcopy cannot make unique symbols local (localise_archive.cmake)
+endif()
+
 function(lq_options target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unused-parameter -ffp-contract=off)
   if(LIBQUANT_WERROR)
@@ -26,7 +31,7 @@ function(lq_library name)
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS})
   lq_options(${name})
   if(ARG_SHIPS)
-    target_compile_options(${name} PRIVATE -fno-exceptions -fno-rtti)
+    target_compile_options(${name} PRIVATE ${LQ_SHIPS_FLAGS})
   endif()
 endfunction()
 

@@ -4,23 +4,44 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 #include "base/file.h"
 
 namespace lq::tools {
+namespace {
+
+/// Names from untrusted files may hold line ends and terminal escapes; an error stays one line of text.
+std::string one_line(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+  }
+  return text;
+}
+
+int fail(const char* tool, int code, const std::string& message) {
+  std::fprintf(stderr, "%s: %s\n", tool, one_line(message).c_str());
+  return code;
+}
+
+}  // namespace
 
 int run_tool(CLI::App& app, const char* name, int argc, char** argv, const std::function<Status()>& body) {
+  // Beyond a file size limit write() then fails like on a full disk, and the temporary file is removed.
+  std::signal(SIGXFSZ, SIG_IGN);
   app.set_version_flag("--version", std::string(name) + " " LQ_VERSION);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {
     return app.exit(e);  // --help, --version
   } catch (const CLI::ParseError& e) {
-    std::fprintf(stderr, "%s: %s; see %s --help\n", name, e.what(), name);
-    return 2;
+    return fail(name, 2, std::string(e.what()) + "; see " + name + " --help");
   }
   Status status;
   try {
@@ -28,15 +49,36 @@ int run_tool(CLI::App& app, const char* name, int argc, char** argv, const std::
   } catch (const std::exception& e) {  // the toolchain's libraries may throw, std::bad_alloc above all
     status = internal_error(e.what());
   }
-  if (!status.ok()) {
-    std::fprintf(stderr, "%s: %s\n", name, status.message().c_str());
-    return 1;
-  }
-  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-    std::fprintf(stderr, "%s: cannot write to standard output\n", name);
-    return 1;
-  }
+  if (!status.ok()) return fail(name, 1, status.message());
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) return fail(name, 1, "cannot write to standard output");
   return 0;
+}
+
+CLI::Validator at_least(int low) {
+  return CLI::Validator(
+      [low](std::string& text) {
+        double value = 0;
+        return CLI::detail::lexical_cast(text, value) && value >= low ? std::string() : "'" + text + "' is not a number of " + std::to_string(low) + " or more";
+      },
+      "");
+}
+
+Status check_writable(const std::string& option, const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return invalid_argument(option + " " + path + ": is a folder; give a file name");
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  if (access(folder.c_str(), W_OK | X_OK) != 0) return io_error(option + " " + path + ": cannot write there: " + std::strerror(errno));
+  return {};
+}
+
+WrittenFiles::~WrittenFiles() {
+  for (const std::string& path : paths_) unlink(path.c_str());
+}
+
+Status WrittenFiles::add(const std::string& path, Status written) {
+  if (written.ok()) paths_.push_back(path);
+  return written;
 }
 
 Status write_json(const std::string& path, const nlohmann::json& value) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 
@@ -13,6 +14,32 @@ namespace lq::tools {
 /// Parses the command line and runs `body`. --help and --version end with 0; a bad command line with 2; a failed Status
 /// with 1. Failures print one line on stderr: "tool: message".
 int run_tool(CLI::App& app, const char* name, int argc, char** argv, const std::function<Status()>& body);
+
+/// Accepts numbers from `low` up. (CLI11's own validators print the largest double, 300 digits, as the upper end.)
+CLI::Validator at_least(int low);
+
+/// Names the file in the error of something that was made from it.
+template <typename T>
+Result<T> in_file(const std::string& path, Result<T> result) {
+  if (!result.ok()) return result.status().with_context(path);
+  return result;
+}
+
+/// An error if `path` cannot become a file: it is a folder, or its folder is missing or not writable. Asked before long
+/// work, so that a typing error costs no calibration. `option` names where the path was given.
+Status check_writable(const std::string& option, const std::string& path);
+
+/// Files a tool has written so far. Unless all of them were (`keep`), the destructor removes them: nothing half done stays.
+class WrittenFiles {
+ public:
+  ~WrittenFiles();
+  /// Passes the outcome of writing `path` on.
+  Status add(const std::string& path, Status written);
+  void keep() { paths_.clear(); }
+
+ private:
+  std::vector<std::string> paths_;
+};
 
 /// Writes JSON to a file (through a temporary file).
 Status write_json(const std::string& path, const nlohmann::json& value);

@@ -11,17 +11,15 @@ case "$level" in
   *) echo "install_dependencies.sh: unknown level '$level' (runtime, toolchain or tests)" >&2; exit 2 ;;
 esac
 if [ "$level" = tests ]; then
-  packages+=(libgtest-dev libgmock-dev libonnx-testdata pkg-config binutils nodejs npm qemu-user g++-aarch64-linux-gnu ccache)
+  # googletest: its sources, for the cross build. binutils: nm and readelf of the package test.
+  packages+=(libgtest-dev libgmock-dev googletest libonnx-testdata pkg-config binutils qemu-user g++-aarch64-linux-gnu ccache)
 fi
 missing=()
 for package in "${packages[@]}"; do
-  case "$package" in
-    nodejs|npm) command -v "${package/nodejs/node}" >/dev/null && continue ;;  # a newer Node.js from elsewhere is as good
-  esac
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
 done
 [ ${#missing[@]} -eq 0 ] && exit 0
 echo "installing: ${missing[*]}" >&2
 sudo=$([ "$(id -u)" -eq 0 ] || echo sudo)
 $sudo apt-get update -q >&2
-DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -q --no-install-recommends "${missing[@]}" >&2
+$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}" >&2

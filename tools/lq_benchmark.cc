@@ -49,13 +49,14 @@ Status run(const Options& o) {
   options.threads = o.threads;
   LQ_ASSIGN_OR_RETURN(options.isa, o.model.isa());
   LQ_ASSIGN_OR_RETURN(options.input_shapes, o.model.input_shapes());
+  if (!o.json.empty()) LQ_RETURN_IF_ERROR(check_writable("--json", o.json));
   auto start = Clock::now();
   LQ_ASSIGN_OR_RETURN(ModelIr ir, o.model.load());
   const size_t weights = weight_bytes(ir);
-  LQ_ASSIGN_OR_RETURN(const std::shared_ptr<Model> model, Model::create(std::move(ir)));
+  LQ_ASSIGN_OR_RETURN(const std::shared_ptr<Model> model, in_file(o.model.path(), Model::create(std::move(ir))));
   const double load_ms = milliseconds_since(start);
   start = Clock::now();
-  LQ_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::create(model, options));
+  LQ_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, in_file(o.model.path(), Session::create(model, options)));
   const double prepare_ms = milliseconds_since(start);
   LQ_RETURN_IF_ERROR(fill_inputs_from_seed(*session, 1));
 

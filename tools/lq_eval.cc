@@ -1,4 +1,5 @@
 // lq-eval: accuracy of a model on labelled images, and agreement with a second model.
+#include <algorithm>
 #include <cmath>
 
 #include "calibration/evaluate.h"
@@ -44,13 +45,33 @@ void print_skipped(const std::vector<calibration::SkippedSample>& skipped) {
   for (const auto& s : skipped) std::fprintf(stderr, "skipped %s: %s\n", s.name.c_str(), s.reason.c_str());
 }
 
+std::string input_names(const ModelIr& ir) {
+  std::string names;
+  for (TensorId id : ir.main().inputs) names += " '" + ir.main().tensor(id).name + "'";
+  return names;
+}
+
+Status no_usable_sample(const std::string& data, const std::vector<calibration::SkippedSample>& skipped) {
+  return invalid_argument(data + ": no usable sample" + (skipped.empty() ? "" : "; the first of " + std::to_string(skipped.size()) + ": " + skipped[0].reason));
+}
+
 Status run(const Options& o) {
   if (o.data.empty()) return invalid_argument("give the folder of samples with --data DIR");
   LQ_ASSIGN_OR_RETURN(const auto shapes, o.model.input_shapes());
   LQ_ASSIGN_OR_RETURN(ModelIr ir, o.model.load());
   std::map<std::string, int64_t> labels;
   LQ_ASSIGN_OR_RETURN(const DataSource source, open_data(o, ir, shapes, labels));
-  LQ_ASSIGN_OR_RETURN(const std::shared_ptr<Model> model, Model::create(std::move(ir)));
+  const std::string names = input_names(ir);
+  LQ_ASSIGN_OR_RETURN(const std::shared_ptr<Model> model, in_file(o.model.path(), Model::create(std::move(ir))));
+  std::shared_ptr<Model> reference;  // read before the long work: its errors come first
+  if (!o.compare.empty()) {
+    LQ_ASSIGN_OR_RETURN(ModelIr other, o.model.load(o.compare));
+    if (input_names(other) != names) {
+      return invalid_argument(o.compare + ": its inputs are" + input_names(other) + ", those of " + o.model.path() + " are" + names + "; they cannot be compared");
+    }
+    LQ_ASSIGN_OR_RETURN(reference, in_file(o.compare, Model::create(std::move(other))));
+  }
+  if (!o.json.empty()) LQ_RETURN_IF_ERROR(check_writable("--json", o.json));
 
   ProgressBar bar(o.quiet);
   calibration::CollectorOptions options;
@@ -61,6 +82,7 @@ Status run(const Options& o) {
   if (!labels.empty()) {
     LQ_ASSIGN_OR_RETURN(const calibration::Evaluation e, calibration::evaluate(model, source, labels, o.label_offset, options));
     const double n = double(e.labelled);
+    if (e.labelled == 0) return no_usable_sample(o.data, e.skipped);
     print_skipped(e.skipped);
     std::printf("top1 %.4f top5 %.4f n %zu\n", double(e.top1) / n, double(e.top5) / n, e.labelled);
     json["top1"] = double(e.top1) / n;
@@ -68,13 +90,13 @@ Status run(const Options& o) {
     json["n"] = e.labelled;
     json["skipped"] = e.skipped.size();
   }
-  if (!o.compare.empty()) {
-    LQ_ASSIGN_OR_RETURN(ModelIr other, o.model.load(o.compare));
-    LQ_ASSIGN_OR_RETURN(const std::shared_ptr<Model> reference, Model::create(std::move(other)));
+  if (reference != nullptr) {
     LQ_ASSIGN_OR_RETURN(const calibration::Comparison c, calibration::compare(model, reference, source, options));
+    if (c.used == 0) return no_usable_sample(o.data, c.skipped);
     if (labels.empty()) print_skipped(c.skipped);
-    std::printf("agreement %.4f sqnr_db %.1f kl %.4f\ncosine %.6f n %zu\n", c.agreement(), c.sqnr_db(), c.mean_kl(), c.cosine(), c.used);
-    json["compare"] = {{"model", o.compare}, {"agreement", c.agreement()}, {"kl", c.mean_kl()}, {"cosine", c.cosine()}, {"n", c.used}};
+    const double kl = std::max(0.0, c.mean_kl());  // rounding can leave a tiny negative sum of equal distributions
+    std::printf("agreement %.4f sqnr_db %.1f kl %.4f\ncosine %.6f n %zu\n", c.agreement(), c.sqnr_db(), kl, c.cosine(), c.used);
+    json["compare"] = {{"model", o.compare}, {"agreement", c.agreement()}, {"kl", kl}, {"cosine", c.cosine()}, {"n", c.used}};
     json["compare"]["sqnr_db"] = std::isfinite(c.sqnr_db()) ? nlohmann::json(c.sqnr_db()) : nlohmann::json(nullptr);
   }
   return o.json.empty() ? Status() : write_json(o.json, json);
@@ -92,7 +114,7 @@ int main(int argc, char** argv) {
   app.add_option("--labels", o.labels, "labels file (default: labels.tsv in the folder)")->type_name("FILE");
   app.add_option("--label-offset", o.label_offset, "added to every label (1 for outputs with a background class)");
   app.add_option("--compare", o.compare, "reference model: agreement of top-1, SQNR, cosine and KL of the outputs")->type_name("MODEL2");
-  app.add_option("--max-samples", o.max_samples, "use that many samples, evenly spaced");
+  app.add_option("--max-samples", o.max_samples, "use that many samples, evenly spaced")->check(at_least(1));
   app.add_option("--threads", o.threads, "samples in parallel (default: every processor)")->check(CLI::Range(1, 256));
   app.add_option("--json", o.json, "write the results for machines")->type_name("FILE");
   app.add_flag("--quiet", o.quiet, "no progress");

@@ -1,6 +1,5 @@
 // lq-inspect: what is in a model and how this machine would run it.
-#include <fstream>
-
+#include "base/file.h"
 #include "calibration/preprocess.h"
 #include "model_args.h"
 #include "runtime/golden.h"
@@ -57,10 +56,7 @@ Status write_dot(const std::string& path, const Graph& graph) {
     }
   }
   text += "}\n";
-  std::ofstream file(path);
-  file << text;
-  file.close();
-  return file ? Status() : io_error(path + ": cannot write");
+  return write_file_atomically(path, {{text.data(), text.size()}});
 }
 
 struct Summary {
@@ -148,8 +144,8 @@ Status run(const Options& o) {
   LQ_ASSIGN_OR_RETURN(options.isa, o.model.isa());
   LQ_ASSIGN_OR_RETURN(options.input_shapes, o.model.input_shapes());
   LQ_ASSIGN_OR_RETURN(const ModelIr ir, o.model.load());
-  LQ_ASSIGN_OR_RETURN(const std::shared_ptr<Model> model, Model::create(ir));
-  LQ_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::create(model, options));
+  LQ_ASSIGN_OR_RETURN(const std::shared_ptr<Model> model, in_file(o.model.path(), Model::create(ir)));
+  LQ_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, in_file(o.model.path(), Session::create(model, options)));
   const Summary summary = summarize(ir, *session);
   if (!o.dot.empty()) LQ_RETURN_IF_ERROR(write_dot(o.dot, ir.main()));
   if (!o.json) {

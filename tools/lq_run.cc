@@ -143,13 +143,14 @@ Status check_expectations(const Options& o, const Session& session) {
   return failed.empty() ? Status() : invalid_argument("outside the tolerance: " + failed);
 }
 
-Status write_outputs(const Session& session, size_t first, size_t last, const std::string& folder) {
+Status write_outputs(const Session& session, size_t count, const std::string& folder, WrittenFiles& written) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return io_error(folder + ": cannot create: " + error.message());
-  for (size_t i = first; i < last; ++i) {
+  for (size_t i = 0; i < count; ++i) {
     const Tensor& t = session.output(i);
-    LQ_RETURN_IF_ERROR(calibration::write_npy(folder + "/" + file_name_of(t.name), t.dtype, t.shape, session.output_data(i)));
+    const std::string path = folder + "/" + file_name_of(t.name);
+    LQ_RETURN_IF_ERROR(written.add(path, calibration::write_npy(path, t.dtype, t.shape, session.output_data(i))));
   }
   return {};
 }
@@ -162,12 +163,18 @@ Status run(const Options& o) {
   LQ_ASSIGN_OR_RETURN(ModelIr ir, o.model.load());
   const std::vector<calibration::InputSpec> specs = calibration::input_specs(ir, options.input_shapes);
   LQ_ASSIGN_OR_RETURN(const std::vector<calibration::HostTensor> inputs, load_inputs(o, specs));
-  for (size_t i = 0; i < inputs.size(); ++i) options.input_shapes[specs[i].name] = inputs[i].shape;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Shape& shape = options.input_shapes[specs[i].name];
+    if (!shape.empty() && shape != inputs[i].shape) {
+      return invalid_argument("--input-shape gives '" + specs[i].name + "' the shape " + shape_string(shape) + ", its file has " + shape_string(inputs[i].shape));
+    }
+    shape = inputs[i].shape;
+  }
   const size_t own_outputs = ir.main().outputs.size();
-  if (!o.dump_dir.empty()) LQ_RETURN_IF_ERROR(tap_everything(ir, options));
+  if (!o.dump_dir.empty()) LQ_RETURN_IF_ERROR(tap_everything(ir, options).with_context(o.model.path()));
 
-  LQ_ASSIGN_OR_RETURN(const std::shared_ptr<Model> model, Model::create(std::move(ir)));
-  LQ_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::create(model, options));
+  LQ_ASSIGN_OR_RETURN(const std::shared_ptr<Model> model, in_file(o.model.path(), Model::create(std::move(ir))));
+  LQ_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, in_file(o.model.path(), Session::create(model, options)));
   for (size_t i = 0; i < inputs.size(); ++i) std::memcpy(session->input_data(i), inputs[i].data.data(), inputs[i].data.size());
   std::vector<StepTime> times;
   LQ_RETURN_IF_ERROR(o.profile ? session->run_profiled(times) : session->run());
@@ -180,9 +187,11 @@ Status run(const Options& o) {
     if (o.top != 0) print_top(t, session->output_data(i), o.top);
   }
   if (o.profile) print_profile(session->steps(), times);
-  if (!o.output_dir.empty()) LQ_RETURN_IF_ERROR(write_outputs(*session, 0, own_outputs, o.output_dir));
-  if (!o.dump_dir.empty()) LQ_RETURN_IF_ERROR(write_outputs(*session, 0, session->output_count(), o.dump_dir));
-  if (!o.json.empty()) LQ_RETURN_IF_ERROR(write_json(o.json, json));
+  WrittenFiles written;
+  if (!o.output_dir.empty()) LQ_RETURN_IF_ERROR(write_outputs(*session, own_outputs, o.output_dir, written));
+  if (!o.dump_dir.empty()) LQ_RETURN_IF_ERROR(write_outputs(*session, session->output_count(), o.dump_dir, written));
+  if (!o.json.empty()) LQ_RETURN_IF_ERROR(written.add(o.json, write_json(o.json, json)));
+  written.keep();
   return check_expectations(o, *session);
 }
 
@@ -196,11 +205,11 @@ int main(int argc, char** argv) {
   o.model.add_model(app, "model file (.lqm or .onnx)");
   app.add_option("--input", o.inputs, "image, .npy, .npz or .pb for an input (repeatable; in order, or by name)")->type_name("[NAME=]FILE")->take_all()->expected(1);
   app.add_option("--output-dir", o.output_dir, "write every output as .npy")->type_name("DIR");
-  app.add_option("--top", o.top, "print the K largest values of each output")->type_name("K");
+  app.add_option("--top", o.top, "print the K largest values of each output")->type_name("K")->check(at_least(1));
   app.add_option("--threads", o.threads, "threads of one inference (default 1)")->check(CLI::Range(1, 256));
-  app.add_option("--expect", o.expects, "compare an output with a .npy file; exit 1 if outside (repeatable)")->type_name("NAME=FILE")->take_all()->expected(1);
-  app.add_option("--atol", o.atol, "absolute tolerance of --expect (default 1e-5)");
-  app.add_option("--rtol", o.rtol, "relative tolerance of --expect (default 1e-4)");
+  CLI::Option* expect = app.add_option("--expect", o.expects, "compare an output with a .npy file; exit 1 if outside (repeatable)")->type_name("NAME=FILE")->take_all()->expected(1);
+  app.add_option("--atol", o.atol, "absolute tolerance of --expect (default 1e-5)")->check(at_least(0))->needs(expect);
+  app.add_option("--rtol", o.rtol, "relative tolerance of --expect (default 1e-4)")->check(at_least(0))->needs(expect);
   app.add_option("--dump-all", o.dump_dir, "write every computed intermediate tensor as .npy too")->type_name("DIR");
   app.add_flag("--profile", o.profile, "print time and kernel of each operator");
   app.add_option("--json", o.json, "write the results for machines")->type_name("FILE");

@@ -95,7 +95,7 @@ Result<calibration::PreprocessOptions> ModelArgs::preprocess_options() const {
   return options;
 }
 
-Status ModelArgs::attach_preprocessing(ModelIr& model) const {
+Status ModelArgs::attach_preprocessing(ModelIr& model, const std::string& path) const {
   const bool asked = !preset_.empty() || !preprocess_.empty();
   LQ_ASSIGN_OR_RETURN(const calibration::PreprocessOptions options, preprocess_options());
   LQ_ASSIGN_OR_RETURN(const auto shapes, input_shapes());
@@ -107,7 +107,7 @@ Status ModelArgs::attach_preprocessing(ModelIr& model) const {
     Result<schema::PreprocessingT> resolved = calibration::resolve_preprocessing(options, input.name, shape);
     if (!resolved.ok()) {
       // Not an image input: fine as long as nobody asked for preprocessing of the model's only input.
-      if (asked && model.main().inputs.size() == 1) return resolved.status();
+      if (asked && model.main().inputs.size() == 1) return resolved.status().with_context(path);
       continue;
     }
     schema::InputInfoT info;
@@ -116,7 +116,7 @@ Status ModelArgs::attach_preprocessing(ModelIr& model) const {
     model.inputs.push_back(std::move(info));
     attached = true;
   }
-  if (asked && !attached) return invalid_argument("preprocessing options given, but the model has no image input (rank 4 with 1 or 3 channels)");
+  if (asked && !attached) return invalid_argument(path + ": preprocessing options given, but the model has no image input (rank 4 with 1 or 3 channels)");
   return {};
 }
 
@@ -144,7 +144,7 @@ Result<ModelIr> ModelArgs::load(const std::string& path) const {
     options.fixed_inputs[assignment.first].text = assignment.second;
   }
   LQ_ASSIGN_OR_RETURN(ModelIr model, import_onnx(path, options));
-  LQ_RETURN_IF_ERROR(attach_preprocessing(model));
+  LQ_RETURN_IF_ERROR(attach_preprocessing(model, path));
   return model;
 }
 

@@ -32,7 +32,7 @@ class ModelArgs {
 
  private:
   Result<calibration::PreprocessOptions> preprocess_options() const;
-  Status attach_preprocessing(ModelIr& model) const;
+  Status attach_preprocessing(ModelIr& model, const std::string& path) const;
 
   std::string path_, isa_, preset_;
   std::vector<std::string> shapes_, fixed_;

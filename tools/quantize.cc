@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/file.h"
 #include "format/model_file.h"
 #include "libquant/quantizer.hpp"
 #include "model_args.h"
@@ -122,10 +123,51 @@ Status add_golden(ModelIr& ir, const SessionOptions& options) {
   return {};
 }
 
+/// What can be told before the long work.
+Status check_files(const Options& o) {
+  if (!o.quantize.float_only && o.quantize.calibration_dir.empty()) {
+    return invalid_argument("give the folder of calibration data with --calib DIR (or --float to convert only)");
+  }
+  const std::string& model = o.model.path();
+  std::vector<std::string> used = {model};
+  for (const auto& [option, path] : {std::pair("--output", &o.output), {"--export-qdq", &o.export_qdq}, {"--json", &o.json}}) {
+    if (path->empty()) continue;
+    for (const std::string& other : used) {
+      std::error_code ignored;
+      if (*path == other || std::filesystem::equivalent(*path, other, ignored)) return invalid_argument(std::string(option) + " " + *path + ": would overwrite " + other);
+    }
+    LQ_RETURN_IF_ERROR(check_writable(option, *path));
+    used.push_back(*path);
+  }
+  LQ_ASSIGN_OR_RETURN(const Bytes file, map_file(model));
+  if (is_model_file(file.data(), file.size())) return invalid_argument(model + ": is a libquant model already; quantize takes a float ONNX model");
+  return {};
+}
+
+Status check_is_float(const ModelIr& ir, const std::string& path) {
+  for (const Node& node : ir.main().nodes) {
+    if (node.op != Op::QuantizeLinear && node.op != Op::DequantizeLinear) continue;
+    return invalid_argument(path + ": is quantized already (" + node_label(ir.main(), node) + "); give the float model, or convert this one as it is with --float");
+  }
+  return {};
+}
+
+Status write_files(const Options& o, const ModelIr& ir, const QuantizeReport& report) {
+  WrittenFiles written;
+  if (!o.export_qdq.empty()) LQ_RETURN_IF_ERROR(written.add(o.export_qdq, export_onnx(ir, o.export_qdq)));
+  LQ_RETURN_IF_ERROR(written.add(o.output, write_model_file(ir, o.output)));
+  const size_t before = file_size(o.model.path()), after = file_size(o.output);
+  if (!o.json.empty()) LQ_RETURN_IF_ERROR(written.add(o.json, write_json(o.json, to_json(o, report, before, after))));
+  written.keep();
+  if (!o.quiet) print_report(o, report, before, after);
+  return {};
+}
+
 Status run(Options o) {
-  if (!o.quantize.float_only && o.quantize.calibration_dir.empty()) return invalid_argument("give the folder of calibration data with --calib DIR (or --float to convert only)");
   if (o.output.empty()) o.output = default_output(o.model.path());
+  LQ_RETURN_IF_ERROR(check_files(o));
   LQ_ASSIGN_OR_RETURN(ModelIr ir, o.model.load());
+  if (!o.quantize.float_only) LQ_RETURN_IF_ERROR(check_is_float(ir, o.model.path()));
   SessionOptions session;
   LQ_ASSIGN_OR_RETURN(session.input_shapes, o.model.input_shapes());
   for (const auto& [name, shape] : session.input_shapes) o.quantize.input_shapes[name] = shape;
@@ -143,11 +185,7 @@ Status run(Options o) {
   ir.options = describe_options(o.quantize);
   Status golden = add_golden(ir, session);
   if (!golden.ok()) return golden.with_context(o.model.path());
-  LQ_RETURN_IF_ERROR(write_model_file(ir, o.output));
-  if (!o.export_qdq.empty()) LQ_RETURN_IF_ERROR(export_onnx(ir, o.export_qdq));
-  const size_t before = file_size(o.model.path()), after = file_size(o.output);
-  if (!o.quiet) print_report(o, report, before, after);
-  return o.json.empty() ? Status() : write_json(o.json, to_json(o, report, before, after));
+  return write_files(o, ir, report);
 }
 
 }  // namespace
@@ -161,18 +199,21 @@ int main(int argc, char** argv) {
   o.model.add_model(app, "float ONNX model");
   app.add_option("-o,--output", o.output, "default: MODEL's name with .lqm, in the current folder")->type_name("FILE");
   app.add_option("--calib", q.calibration_dir, "images, .npy, .npz or .pb; several inputs: one sub-folder per input name")->type_name("DIR");
-  app.add_option("--max-samples", q.max_samples, "evenly spaced over the sorted names (default: all)");
+  app.add_option("--max-samples", q.max_samples, "evenly spaced over the sorted names (default: all)")->check(at_least(1));
   app.add_option("--method", q.method, "activation thresholds (default kl)")->type_name("kl|minmax|percentile[:P]|mse")->group("Quantization");
   app.add_option("--activation", q.activation, "auto, symmetric or asymmetric (default auto)")->type_name("MODE")->group("Quantization");
   app.add_option("--target", q.target, "any, or avx2: a little less resolution, faster on x86 without VNNI (default any)")->type_name("any|avx2")->group("Quantization");
   app.add_option("--weights", q.weights, "default per-channel")->type_name("per-channel|per-tensor")->group("Quantization");
   app.add_option("--skip", q.skip, "nodes kept in float (repeatable; a pattern that matches nothing is an error)")->type_name("REGEX")->take_all()->expected(1)->group("Quantization");
-  app.add_flag("--float", q.float_only, "convert only")->group("Quantization");
+  CLI::Option* only_float = app.add_flag("--float", q.float_only, "convert only")->group("Quantization");
   app.add_option("--threads", o.threads, "default: every processor; the result does not depend on it")->check(CLI::Range(1, 256));
   app.add_option("--json", o.json, "write the report for machines")->type_name("FILE");
   app.add_option("--export-qdq", o.export_qdq, "write the quantized model as ONNX with QuantizeLinear/DequantizeLinear too")->type_name("FILE.onnx");
-  app.add_flag("--verbose", o.verbose, "every operator");
-  app.add_flag("--quiet", o.quiet, "no progress, no report");
+  CLI::Option* verbose = app.add_flag("--verbose", o.verbose, "every operator");
+  app.add_flag("--quiet", o.quiet, "no progress, no report")->excludes(verbose);
+  for (const char* name : {"--calib", "--max-samples", "--method", "--activation", "--target", "--weights", "--skip", "--export-qdq"}) {
+    only_float->excludes(app.get_option(name));  // would have no effect
+  }
   o.model.add_preprocessing(app);
   return run_tool(app, "quantize", argc, argv, [&] { return run(o); });
 }

@@ -1,7 +1,8 @@
 /* libquant: runs INT8 models (model.lqm) made by `quantize`. C API.
  *
  * Threads: an lq_model may be shared by any number of threads; an lq_session belongs to one thread at a time.
- * Errors: functions return an lq_status; lq_last_error() has the message of the calling thread's last failure.
+ * Errors: functions return an lq_status; lq_last_error() has the message of the calling thread's last failure. A handle
+ * that could not be made is NULL.
  * Memory: an lq_session keeps its model alive; lq_model_free / lq_session_free accept NULL. */
 #ifndef LIBQUANT_LIBQUANT_H_
 #define LIBQUANT_LIBQUANT_H_

@@ -28,7 +28,8 @@ Result<HostTensor> pixels_to_uint8(const HostTensor& tensor, const InputSpec& sp
 
 Result<HostTensor> load_image(const std::string& path, const InputSpec& spec) {
   if (!spec.preprocessing)
-    return invalid_argument("image for input '" + spec.name + "', but no preprocessing is known for it");
+    return invalid_argument(path + ": image for input '" + spec.name + "' of shape " + shape_string(spec.shape) +
+                            ", which takes none (rank 4 with 1 or 3 channels); give .npy");
   LQ_ASSIGN_OR_RETURN(const Image image, read_image(path, !spec.preprocessing->ignore_exif));
   auto tensor = preprocess_image(image, *spec.preprocessing, spec.name, spec.shape);
   if (!tensor.ok()) return tensor.status().with_context(path);

@@ -54,22 +54,22 @@ const char* lq_version(void) { return LQ_VERSION; }
 const char* lq_last_error(void) { return last_error; }
 
 lq_status lq_model_open(const char* path, lq_model** model) {
+  if (model != nullptr) *model = nullptr;
   if (path == nullptr || model == nullptr) return fail(LQ_INVALID_ARGUMENT, "lq_model_open: NULL argument");
-  *model = nullptr;
   return make_model(lq::read_model_file(path), model);
 }
 
 lq_status lq_model_from_memory(const void* data, size_t size, lq_model** model) {
+  if (model != nullptr) *model = nullptr;
   if (data == nullptr || model == nullptr) return fail(LQ_INVALID_ARGUMENT, "lq_model_from_memory: NULL argument");
-  *model = nullptr;
   return make_model(lq::read_model(lq::Bytes(data, size, nullptr)), model);
 }
 
 void lq_model_free(lq_model* model) { delete model; }
 
 lq_status lq_session_create(lq_model* model, const lq_session_options* options, lq_session** session) {
+  if (session != nullptr) *session = nullptr;
   if (model == nullptr || session == nullptr) return fail(LQ_INVALID_ARGUMENT, "lq_session_create: NULL argument");
-  *session = nullptr;
   lq::SessionOptions o;
   if (options != nullptr) {
     if (options->struct_size < sizeof(lq_session_options)) {

@@ -48,6 +48,15 @@ class WeightSection {
   size_t size_ = 0;
 };
 
+/// Per-channel weights have a zero point of 0 a channel: an empty list says the same in no bytes.
+void drop_zero_points(QuantParams& params) {
+  if (params.granularity != schema::Granularity::PerChannel) return;
+  for (int32_t z : params.zero_point) {
+    if (z != 0) return;
+  }
+  params.zero_point.clear();
+}
+
 std::unique_ptr<schema::TensorT> pack_tensor(const Tensor& tensor, WeightSection& weights) {
   auto t = std::make_unique<schema::TensorT>();
   t->name = tensor.name;
@@ -56,7 +65,10 @@ std::unique_ptr<schema::TensorT> pack_tensor(const Tensor& tensor, WeightSection
   t->unranked = !tensor.ranked;
   t->dim_names = tensor.dim_names;
   if (tensor.is_constant()) t->buffer = weights.add(tensor.data);
-  if (tensor.quant) t->quant = std::make_unique<schema::QuantParamsT>(*tensor.quant);
+  if (tensor.quant) {
+    t->quant = std::make_unique<schema::QuantParamsT>(*tensor.quant);
+    drop_zero_points(*t->quant);
+  }
   if (tensor.range) {
     t->range = std::make_unique<schema::RangeT>();
     t->range->min = tensor.range->min;
@@ -65,16 +77,28 @@ std::unique_ptr<schema::TensorT> pack_tensor(const Tensor& tensor, WeightSection
   return t;
 }
 
+bool is_boundary(const Node& node) { return node.op == Op::QuantizeLinear || node.op == Op::DequantizeLinear; }
+
+/// Quantize and Dequantize nodes and dequantized weights carry names made from their neighbours': no use in a file, and
+/// in small models a tenth of it.
+void drop_derived_names(const Graph& graph, schema::SubgraphT& packed) {
+  for (const Node& node : graph.nodes) {
+    if (node.op != Op::DequantizeLinear || !graph.tensor(node.inputs[0]).is_constant() || is_graph_output(graph, node.outputs[0])) continue;
+    packed.tensors[size_t(node.outputs[0])]->name.clear();
+  }
+}
+
 std::unique_ptr<schema::SubgraphT> pack_graph(const Graph& graph, WeightSection& weights) {
   auto g = std::make_unique<schema::SubgraphT>();
   g->name = graph.name;
   g->inputs = graph.inputs;
   g->outputs = graph.outputs;
   for (const Tensor& tensor : graph.tensors) g->tensors.push_back(pack_tensor(tensor, weights));
+  drop_derived_names(graph, *g);
   for (const Node& node : graph.nodes) {
     auto n = std::make_unique<schema::NodeT>();
     n->op = node.op;
-    n->name = node.name;
+    if (!is_boundary(node)) n->name = node.name;
     n->inputs = node.inputs;
     n->outputs = node.outputs;
     n->attrs = node.attrs;

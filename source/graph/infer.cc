@@ -5,6 +5,7 @@
 #include "graph/branches.h"
 #include "graph/geometry.h"
 #include "graph/ops_common.h"
+#include "graph/session_shapes.h"
 
 namespace lq {
 namespace {
@@ -15,6 +16,7 @@ struct Inference {
   ModelIr& model;
   const Evaluator* evaluator;
   size_t fold_limit;
+  bool branch_may_fail;  // infer_session_shapes
 };
 
 Status infer_graph(Inference& run, size_t graph_index, int depth);
@@ -162,24 +164,48 @@ InferContext::Output join(const Tensor& a, const Tensor& b) {
   return out;
 }
 
-Status infer_branches(Inference& run, size_t graph_index, size_t n, int depth) {
-  {
-    Graph& graph = run.model.graphs[graph_index];
-    for (int b : graph.nodes[n].subgraphs) pass_captured_values(graph, graph.nodes[n], run.model.graphs[size_t(b)]);
+/// Infers one branch. In a session a branch that does not fit is marked and emptied instead: it is half inferred, so
+/// nothing may look at it, and what it nests is no longer reached.
+Status infer_branch(Inference& run, size_t index, int depth) {
+  if (!run.model.graphs[index].unusable.empty()) return {};  // found in an earlier call
+  const Status status = infer_graph(run, index, depth);
+  if (status.ok() || !run.branch_may_fail || !concerns_branch_only(status)) return status;
+  Graph& branch = run.model.graphs[index];
+  branch.unusable = status.message();
+  branch.nodes.clear();
+  return {};
+}
+
+/// Outputs of an If as the branches that can run give them.
+Result<std::vector<InferContext::Output>> branch_outputs(const Graph& then, const Graph& otherwise) {
+  if (!then.unusable.empty() && !otherwise.unusable.empty()) {
+    return invalid_argument("neither branch can run with these input shapes; then: " + then.unusable +
+                            "; else: " + otherwise.unusable);
   }
-  const std::vector<int> branches = run.model.graphs[graph_index].nodes[n].subgraphs;
-  for (int b : branches) LQ_RETURN_IF_ERROR(infer_graph(run, size_t(b), depth + 1));
-  Graph& graph = run.model.graphs[graph_index];
-  const Graph &then = run.model.graphs[size_t(branches[0])], &otherwise = run.model.graphs[size_t(branches[1])];
+  const Graph& first = then.unusable.empty() ? then : otherwise;
+  const Graph& second = otherwise.unusable.empty() ? otherwise : then;  // one alone agrees with itself
   std::vector<InferContext::Output> outputs;
-  for (size_t i = 0; i < then.outputs.size(); ++i) {
-    const Tensor &a = then.tensor(then.outputs[i]), &b = otherwise.tensor(otherwise.outputs[i]);
+  for (size_t i = 0; i < first.outputs.size(); ++i) {
+    const Tensor &a = first.tensor(first.outputs[i]), &b = second.tensor(second.outputs[i]);
     if (a.dtype != b.dtype && a.dtype != DType::Undefined && b.dtype != DType::Undefined) {
       return invalid_argument("output " + std::to_string(i) + " is " + dtype_name(a.dtype) + " in one branch and " +
                               dtype_name(b.dtype) + " in the other");
     }
     outputs.push_back(join(a, b));
   }
+  return outputs;
+}
+
+Status infer_branches(Inference& run, size_t graph_index, size_t n, int depth) {
+  {
+    Graph& graph = run.model.graphs[graph_index];
+    for (int b : graph.nodes[n].subgraphs) pass_captured_values(graph, graph.nodes[n], run.model.graphs[size_t(b)]);
+  }
+  const std::vector<int> branches = run.model.graphs[graph_index].nodes[n].subgraphs;
+  for (int b : branches) LQ_RETURN_IF_ERROR(infer_branch(run, size_t(b), depth + 1));
+  Graph& graph = run.model.graphs[graph_index];
+  LQ_ASSIGN_OR_RETURN(const auto outputs,
+                      branch_outputs(run.model.graphs[size_t(branches[0])], run.model.graphs[size_t(branches[1])]));
   return apply_outputs(graph, graph.nodes[n], outputs);
 }
 
@@ -198,7 +224,10 @@ Result<Outcome> infer_node(Inference& run, size_t graph_index, size_t n, int dep
     LQ_RETURN_IF_ERROR(check_branches(run.model, node, graph_index));
     const auto condition = known_condition(graph, node.inputs[0]);
     if (run.evaluator && condition) {
-      LQ_RETURN_IF_ERROR(inline_branch(run.model, graph_index, n, *condition ? 0 : 1));
+      const int which = *condition ? 0 : 1;
+      const std::string& unusable = run.model.graphs[size_t(node.subgraphs[size_t(which)])].unusable;
+      if (!unusable.empty()) return branch_error(which, unusable);  // an earlier call did not know the condition yet
+      LQ_RETURN_IF_ERROR(inline_branch(run.model, graph_index, n, which));
       return Outcome::kInlined;
     }
     LQ_RETURN_IF_ERROR(infer_branches(run, graph_index, n, depth));
@@ -233,14 +262,22 @@ Status infer_graph(Inference& run, size_t graph_index, int depth) {
   return {};
 }
 
+Status infer_model(Inference run) {
+  if (run.model.graphs.empty()) return invalid_argument("the model has no graph");
+  LQ_RETURN_IF_ERROR(infer_graph(run, 0, 0));
+  drop_unused_graphs(run.model);
+  return {};
+}
+
 }  // namespace
 
 Status infer_shapes(ModelIr& model, const Evaluator* evaluator, size_t fold_limit) {
-  if (model.graphs.empty()) return invalid_argument("the model has no graph");
-  Inference run{model, evaluator, fold_limit};
-  LQ_RETURN_IF_ERROR(infer_graph(run, 0, 0));
-  drop_unused_graphs(model);
-  return {};
+  return infer_model({model, evaluator, fold_limit, false});
+}
+
+Status infer_session_shapes(ModelIr& model, const Evaluator& evaluator) {
+  constexpr size_t kFoldLimit = size_t(1) << 30;  // infer_shapes' default
+  return infer_model({model, &evaluator, kFoldLimit, true});
 }
 
 }  // namespace lq

@@ -37,7 +37,11 @@ void keep_aspect(const ResizeAttrsT& a, const Shape& x, const std::vector<int>& 
     const bool better = a.aspect_policy == schema::AspectPolicy::NotLarger ? ratio < scale : ratio > scale;
     if (i == 0 || better) scale = ratio;
   }
-  for (int axis : axes) out[size_t(axis)] = int64_t(std::floor(double(scale * float(x[size_t(axis)])) + 0.5));
+  for (int axis : axes) {
+    const double extent = std::floor(double(scale * float(x[size_t(axis)])) + 0.5);
+    const bool representable = extent >= 0 && extent <= double(InferContext::kMaxDim);  // an empty x gives inf or NaN
+    out[size_t(axis)] = representable ? int64_t(extent) : InferContext::kMaxDim + 1;    // refused as too large
+  }
 }
 
 Result<std::vector<int>> resized_axes(const ResizeAttrsT& a, size_t rank) {

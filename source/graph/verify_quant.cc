@@ -47,13 +47,13 @@ Status check_quant_params(const Tensor& t) {
   if (p.dtype != t.dtype) return corrupt("quantization parameters are for another type");
   if (p.dtype != DType::Int8 && p.dtype != DType::UInt8 && p.dtype != DType::Int16 && p.dtype != DType::Int32) {
     return unsupported(std::string("quantized tensors of type ") + dtype_name(p.dtype) +
-                       " are not supported by this version");
+                       " are not supported by this version; update libquant");
   }
   if (p.granularity != schema::Granularity::PerTensor && p.granularity != schema::Granularity::PerChannel) {
-    return unsupported("only per-tensor and per-channel quantization is supported by this version");
+    return unsupported("only per-tensor and per-channel quantization is supported by this version; update libquant");
   }
   if (p.scale_source != schema::ScaleSource::Literal || !p.second_level_scale.empty() || p.block_size != 0) {
-    return unsupported("only literal scales are supported by this version");
+    return unsupported("only literal scales are supported by this version; update libquant");
   }
   if (!is_valid_params(p)) return corrupt("quantization parameters are not valid (scale, zero point or limits)");
   if (p.dtype == DType::Int32) {

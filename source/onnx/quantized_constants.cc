@@ -14,7 +14,7 @@ QuantParams moved(const QuantParams& params, DType dtype, int32_t by) {
   out.dtype = dtype;
   out.qmin += by;
   out.qmax += by;
-  if (out.zero_point.empty()) out.zero_point = {0};
+  if (out.zero_point.empty()) out.zero_point.assign(out.scale.size(), 0);
   for (int32_t& z : out.zero_point) z += by;
   return out;
 }
@@ -83,7 +83,7 @@ Result<bool> make_symmetric(Tensor& tensor) {
   for (size_t c = 0; c < channels.count; ++c) {
     if (!fits[c]) params.scale[c] *= 2;
   }
-  params.zero_point.assign(params.zero_point.empty() ? 1 : params.zero_point.size(), 0);
+  params.zero_point.assign(params.scale.size(), 0);
   params.qmin = -127;
   params.qmax = 127;
   tensor.data = Bytes::from(std::move(buffer));

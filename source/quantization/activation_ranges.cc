@@ -14,6 +14,14 @@ ValueRange with_value(ValueRange range, const std::optional<float>& value) {
   return {std::min(range.min, *value), std::max(range.max, *value)};
 }
 
+/// KL compares shapes of distributions and knows nothing of magnitudes: on sparse tensors with few large values, which decide
+/// the result, it clips them away. It may clip only where that lowers the expected squared error.
+bool clipping_costs_more(const calibration::Histogram& histogram, ValueRange threshold, int levels) {
+  const double clipped = std::max(-double(threshold.min), double(threshold.max));
+  return calibration::expected_squared_error(histogram, clipped, levels) >
+         calibration::expected_squared_error(histogram, double(histogram.limit()), levels);
+}
+
 GroupRange measured_range(const ParamGroup& group, const Calibration& calibration, const RangeOptions& options) {
   const size_t tap = size_t(calibration.tap_of(group.calibrated));
   GroupRange result;
@@ -24,6 +32,7 @@ GroupRange measured_range(const ParamGroup& group, const Calibration& calibratio
     const calibration::Histogram& histogram = calibration.histograms->histograms[tap];
     const int levels = calibration::levels_for(result.observed, options.mode, options.target);
     result.threshold = calibration::compute_threshold(options.method, histogram, levels);
+    if (is_kl && clipping_costs_more(histogram, result.threshold, levels)) result.threshold = with_zero(result.observed);
     result.clipped_share = calibration::clipped_share(histogram, result.threshold);
   } else {
     result.clipped_share = 0;

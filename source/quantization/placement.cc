@@ -68,14 +68,12 @@ class Placer {
     t.dtype = dtype;
     t.ranked = graph_.tensor(like).ranked;
     t.shape = graph_.tensor(like).shape;
-    t.dim_names = graph_.tensor(like).dim_names;
     return graph_.add_tensor(std::move(t));
   }
 
-  void add_node(Op op, const std::string& name, TensorId in, TensorId out) {
+  void add_node(Op op, TensorId in, TensorId out) {
     Node node;
-    node.op = op;
-    node.name = name;
+    node.op = op;  // nameless: its tensors' names say it all, and small models are mostly names
     node.inputs = {in};
     node.outputs = {out};
     nodes_.push_back(std::move(node));
@@ -83,19 +81,18 @@ class Placer {
 
   /// `source` (float) -> QuantizeLinear with `params` of group g -> DequantizeLinear; returns the dequantized tensor.
   TensorId add_pair(TensorId source, const std::string& base, int g) {
-    const TensorId q = add_like(source, base + "_quantized", DType::Int8);
-    const TensorId dq = add_like(source, base + "_dequantized", DType::Float32);
+    const TensorId q = add_like(source, base + "_q", DType::Int8);
+    const TensorId dq = add_like(source, base + "_dq", DType::Float32);
     graph_.tensor(q).quant = input_.params[size_t(g)];
     graph_.tensor(q).range = input_.ranges[size_t(g)];
-    add_node(Op::QuantizeLinear, base + "_quantize", source, q);
-    add_node(Op::DequantizeLinear, base + "_dequantize", q, dq);
+    add_node(Op::QuantizeLinear, source, q);
+    add_node(Op::DequantizeLinear, q, dq);
     return dq;
   }
 
   /// Right behind the producer, so that everything later finds value_[id].
   void quantize_value(TensorId id) {
     if (id == kNoTensor || group(id) < 0 || value_[size_t(id)] != kNoTensor) return;
-    graph_.tensor(id).range = input_.ranges[size_t(group(id))];
     const std::string base = graph_.tensor(id).name;
     value_[size_t(id)] = add_pair(id, base, group(id));
   }
@@ -147,14 +144,14 @@ class Placer {
   TensorId add_int8_constant(TensorId id, const std::vector<int8_t>& values, QuantParams params) {
     const Shape shape = graph_.tensor(id).shape;
     const std::string base = graph_.tensor(id).name;
-    const TensorId q = graph_.add_constant(unique_name(base + "_quantized"), DType::Int8, shape, values.data());
+    const TensorId q = graph_.add_constant(unique_name(base + "_q"), DType::Int8, shape, values.data());
     graph_.tensor(q).quant = std::move(params);
     return dequantize_constant(q, base);
   }
 
   TensorId dequantize_constant(TensorId q, const std::string& base) {
-    const TensorId dq = add_like(q, base + "_dequantized", DType::Float32);
-    add_node(Op::DequantizeLinear, base + "_dequantize", q, dq);
+    const TensorId dq = add_like(q, base + "_dq", DType::Float32);
+    add_node(Op::DequantizeLinear, q, dq);
     return dq;
   }
 
@@ -207,19 +204,21 @@ class Placer {
     const QuantizedProduct product = quantize_product(weights, channel, bias, size_t(view->channels),
                                                       input_.params[size_t(input_group)], output_scale, input_.weights);
     note(n, product, channel, output_group < 0);
-    node.inputs[1] = add_int8_constant(view->weight, product.weights, per_channel_weights(product.weight_scale, view->axis));
+    QuantParams weight_params = per_channel_weights(product.weight_scale, view->axis);
+    weight_params.zero_point.clear();  // empty: 0 for every channel
+    node.inputs[1] = add_int8_constant(view->weight, product.weights, std::move(weight_params));
     if (view->bias != kNoTensor) node.inputs[2] = add_bias(view->bias, product);
     return {};
   }
 
   TensorId add_bias(TensorId id, const QuantizedProduct& product) {
     const std::string base = graph_.tensor(id).name;
-    const TensorId q = graph_.add_constant(unique_name(base + "_quantized"), DType::Int32, {int64_t(product.bias.size())}, product.bias.data());
+    const TensorId q = graph_.add_constant(unique_name(base + "_q"), DType::Int32, {int64_t(product.bias.size())}, product.bias.data());
     QuantParams params = per_tensor_params(DType::Int32, 1, 0);
     params.granularity = schema::Granularity::PerChannel;
     params.axis = 0;
     params.scale = product.bias_scale;
-    params.zero_point.assign(product.bias_scale.size(), 0);
+    params.zero_point.clear();  // empty: 0 for every channel
     graph_.tensor(q).quant = std::move(params);
     return dequantize_constant(q, base);
   }

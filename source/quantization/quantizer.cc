@@ -9,6 +9,7 @@
 #include "quantization/compare.h"
 #include "quantization/placement.h"
 #include "quantization/report.h"
+#include "runtime/session.h"
 
 namespace lq {
 namespace {
@@ -64,6 +65,10 @@ class Quantizer {
 
   Result<QuantizeReport> run() {
     LQ_ASSIGN_OR_RETURN(parsed_, parse(options_));
+    // Weights behind Reshape, Transpose or Cast of a constant become constants first: the passes look for those.
+    const Evaluator evaluator = runtime_evaluator();
+    LQ_RETURN_IF_ERROR(infer_shapes(model_, &evaluator));
+    for (Graph& graph : model_.graphs) remove_dead(graph);
     LQ_RETURN_IF_ERROR(passes::run_float_pipeline(model_));
     make_names_unique(model_.main());
     if (options_.float_only) return keep_float();

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "graph/op_def.h"
+#include "graph/session_shapes.h"
 #include "passes/passes.h"
 #include "runtime/session.h"
 
@@ -132,6 +133,26 @@ void isolate_output(Graph& graph, size_t index) {
   graph.outputs[index] = target;
 }
 
+Status fold_graph(const ModelIr& model, Graph& graph) {
+  const Evaluator evaluator = runtime_evaluator();
+  std::vector<Node> kept;
+  for (Node& node : graph.nodes) {
+    std::vector<Bytes> values;
+    Status status = unsupported("not constant");
+    if (may_fold(graph, node)) status = evaluator.evaluate(evaluator.context, model, graph, node, values);
+    if (status.code() == StatusCode::kUnsupported) {  // stays a node; planning says why if it must
+      kept.push_back(std::move(node));
+      continue;
+    }
+    if (!status.ok()) return status.with_context(node_label(graph, node));
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i] != kNoTensor) graph.tensor(node.outputs[i]).data = values[i];
+    }
+  }
+  graph.nodes = std::move(kept);
+  return {};
+}
+
 }  // namespace
 
 Status apply_input_shapes(Graph& graph, const std::map<std::string, Shape>& shapes) {
@@ -206,23 +227,13 @@ bool sink_constants(ModelIr& model) {
 }
 
 Status fold_constants(ModelIr& model) {
-  const Evaluator evaluator = runtime_evaluator();
-  for (Graph& graph : model.graphs) {
-    std::vector<Node> kept;
-    for (Node& node : graph.nodes) {
-      std::vector<Bytes> values;
-      Status status = unsupported("not constant");
-      if (may_fold(graph, node)) status = evaluator.evaluate(evaluator.context, model, graph, node, values);
-      if (status.code() == StatusCode::kUnsupported) {  // stays a node; planning says why if it must
-        kept.push_back(std::move(node));
-        continue;
-      }
-      if (!status.ok()) return status.with_context(node_label(graph, node));
-      for (size_t i = 0; i < node.outputs.size(); ++i) {
-        if (node.outputs[i] != kNoTensor) graph.tensor(node.outputs[i]).data = values[i];
-      }
-    }
-    graph.nodes = std::move(kept);
+  for (size_t g = 0; g < model.graphs.size(); ++g) {
+    Graph& graph = model.graphs[g];
+    const Status status = fold_graph(model, graph);
+    if (status.ok()) continue;
+    if (g == 0 || !concerns_branch_only(status)) return status;
+    graph.unusable = status.message();  // an error only when the branch is chosen
+    graph.nodes.clear();
   }
   return {};
 }
@@ -257,13 +268,10 @@ Status prepare_graph(ModelIr& model, const std::map<std::string, Shape>& input_s
   LQ_RETURN_IF_ERROR(apply_input_shapes(model.main(), input_shapes));
   sink_constants(model);
   for (int round = 0; round < kMaxInferRounds; ++round) {
-    LQ_RETURN_IF_ERROR(infer_shapes(model, &evaluator));
+    LQ_RETURN_IF_ERROR(infer_session_shapes(model, evaluator));
     if (!sink_constants(model)) break;
   }
-  for (Graph& graph : model.graphs) {
-    if (!graph.unusable.empty()) graph.nodes.clear();  // half inferred: nothing further looks at it
-    remove_dead(graph);
-  }
+  for (Graph& graph : model.graphs) remove_dead(graph);
   LQ_RETURN_IF_ERROR(passes::fuse_qdq(model));
   LQ_RETURN_IF_ERROR(fold_constants(model));
   LQ_RETURN_IF_ERROR(passes::fuse_activation(model));

@@ -224,6 +224,37 @@ TEST_P(PackBits, EveryPlanHasTheBitsOfTheReference) {
   EXPECT_GE(shares.int8, c.classifier ? 0.99 : 0.0);
 }
 
+/// A batch of three in a resized session has the bits of three single runs, whatever was computed before.
+TEST_P(PackBits, ABatchHasTheBitsOfItsSamples) {
+  const ModelCase& c = GetParam();
+  if (!fs::exists(resolve(c.model))) GTEST_SKIP();
+  if (!c.batches) GTEST_SKIP() << "fixed batch";
+  auto model = quantized_model();
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  SessionOptions options;
+  options.threads = 2;
+  options.input_shapes = c.shapes;
+  auto session = Session::create(*model, options);
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  const std::string name = (*session)->input(0).name;
+  Shape shape = (*session)->input(0).shape;
+  const size_t bytes = size_t(element_count(shape)) * 4;
+  const auto output = [](const Session& s) { return std::string(static_cast<const char*>(s.output_data(0)), size_t(element_count(s.output(0).shape)) * 4); };
+  std::string inputs, singles;
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    ASSERT_TRUE(fill_inputs_from_seed(**session, seed).ok());
+    inputs.append(static_cast<const char*>((*session)->input_data(0)), bytes);
+    ASSERT_TRUE((*session)->run().ok());
+    singles += output(**session);
+  }
+  shape[0] = 3;
+  const Status resized = (*session)->resize({{name, shape}});
+  ASSERT_TRUE(resized.ok()) << resized.message();
+  std::memcpy((*session)->input_data(0), inputs.data(), inputs.size());
+  ASSERT_TRUE((*session)->run().ok());
+  EXPECT_TRUE(output(**session) == singles);
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, PackBits, ::testing::ValuesIn(model_cases()), [](const auto& test) { return test.param.name; });
 
 }  // namespace

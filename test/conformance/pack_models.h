@@ -16,7 +16,8 @@ struct ModelCase {
   std::vector<std::pair<std::string, std::string>> preprocessing;  // options of the quantize tool, in order
   std::map<std::string, Shape> shapes;  // of inputs with free dimensions
   bool classifier = false;              // int8_mac_share must be 0.99
-  std::map<std::string, std::string> fixed;  // inputs made constant
+  std::map<std::string, std::string> fixed = {};  // inputs made constant
+  bool batches = false;                      // the first output has one row a sample
 };
 
 std::vector<ModelCase> model_cases();

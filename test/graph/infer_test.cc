@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "graph/session_shapes.h"
 #include "graph_builder.h"
 
 namespace lq {
@@ -211,6 +212,48 @@ TEST(If, ConditionComputedFromShapesAndNested) {
   EXPECT_EQ(model.main().nodes[0].op, Op::Log);
   EXPECT_EQ(model.main().nodes[0].outputs[0], y);
   EXPECT_EQ(model.main().tensor(y).shape, (Shape{2, 3}));
+}
+
+// MatMul of x [2,3] with itself: inner dims 3 and 2 differ, so the then branch is invalid (ONNX MatMul, as numpy).
+TEST(If, BranchThatDoesNotFitIsMarkedInASession) {
+  IfModel m(false, false);
+  Builder then(m.model, 1);
+  then.graph().nodes[0].op = Op::MatMul;
+  then.graph().nodes[0].name = "mm";
+  then.graph().nodes[0].inputs = {0, 0};
+  const Evaluator evaluator{evaluate_ints, nullptr};
+  ModelIr strict = m.model;
+  EXPECT_THAT(infer_shapes(strict, &evaluator).message(), HasSubstr("MatMul 'mm'"));  // the toolchain writes it back
+  for (int call = 0; call < 2; ++call) {
+    const Status s = infer_session_shapes(m.model, evaluator);
+    ASSERT_TRUE(s.ok()) << s.message();
+    ASSERT_EQ(m.model.graphs.size(), 3u);
+    EXPECT_THAT(m.model.graphs[1].unusable, HasSubstr("MatMul 'mm'"));
+    EXPECT_TRUE(m.model.graphs[1].nodes.empty());
+    EXPECT_EQ(m.model.graphs[2].unusable, "");
+    EXPECT_EQ(m.model.main().tensor(m.out).shape, (Shape{2, 3}));  // as the else branch gives them
+    EXPECT_EQ(m.model.main().tensor(m.z).shape, (Shape{1}));
+  }
+  // A condition that becomes known later and chooses the marked branch is an error then.
+  m.model.main().tensor(m.cond).data = *Bytes::copy_of("\1", 1);
+  const std::string message = infer_session_shapes(m.model, evaluator).message();
+  EXPECT_THAT(message, HasSubstr("then branch"));
+  EXPECT_THAT(message, HasSubstr("MatMul 'mm'"));
+}
+
+TEST(If, BothBranchesFailingIsAnErrorInASessionToo) {
+  IfModel m(false, false);
+  for (size_t g : {1, 2}) {
+    Node& node = m.model.graphs[g].nodes[0];
+    node.op = Op::MatMul;
+    node.name = g == 1 ? "first" : "second";
+    node.inputs = {0, 0};
+  }
+  const Evaluator evaluator{evaluate_ints, nullptr};
+  const std::string message = infer_session_shapes(m.model, evaluator).message();
+  EXPECT_THAT(message, HasSubstr("If 'choose'"));
+  EXPECT_THAT(message, HasSubstr("MatMul 'first'"));
+  EXPECT_THAT(message, HasSubstr("MatMul 'second'"));
 }
 
 TEST(Infer, ErrorsNameTheNode) {

@@ -93,13 +93,13 @@ TEST_F(QuantizerTest, TheExplicitGraph) {
     if (node.op == Op::QuantizeLinear) EXPECT_TRUE(is_valid_params(*graph.tensor(node.outputs[0]).quant));
   }
   // MaxPool moves values: the same parameters before and behind it.
-  const Tensor *before = m.tensor("relu_quantized"), *behind = m.tensor("pool_quantized");
+  const Tensor *before = m.tensor("relu_q"), *behind = m.tensor("pool_q");
   ASSERT_TRUE(before && behind);
   EXPECT_EQ(before->quant->scale, behind->quant->scale);
   EXPECT_EQ(before->quant->zero_point, behind->quant->zero_point);
   EXPECT_EQ(before->quant->zero_point[0], -128);  // behind a Relu all 256 steps are for [0, T]
-  EXPECT_EQ(m.tensor("a_quantized"), nullptr);    // nothing between a product and its Relu
-  EXPECT_EQ(m.tensor("c_quantized"), nullptr);    // the last product writes float
+  EXPECT_EQ(m.tensor("a_q"), nullptr);    // nothing between a product and its Relu
+  EXPECT_EQ(m.tensor("c_q"), nullptr);    // the last product writes float
   EXPECT_GT(report.output_sqnr_db.value_or(0), 25);
   EXPECT_EQ(report.int8_mac_share.value_or(0), 1.0);
 }
@@ -162,7 +162,7 @@ TEST_F(QuantizerTest, OneConcatFeedsTwoConvolutions) {
   m.finish();
   const QuantizeReport report = quantized(m, options());
   EXPECT_GT(report.output_sqnr_db.value_or(0), 20);
-  EXPECT_EQ(m.tensor("a_quantized")->quant->scale, m.tensor("cat_quantized")->quant->scale);
+  EXPECT_EQ(m.tensor("a_q")->quant->scale, m.tensor("cat_q")->quant->scale);
 }
 
 TEST_F(QuantizerTest, AnOutputThatOtherOperatorsReadKeepsItsName) {

@@ -134,5 +134,77 @@ TEST(If, UnusableBranchFailsOnlyWhenChosen) {
   EXPECT_THAT(status.message(), HasSubstr("rank 5"));
 }
 
+/// cond ? Add(x, three) : Add(x, two); x is [n], so at most one branch fits. (ONNX broadcasting: [2] + [3] is invalid.)
+ModelIr if_by_length() {
+  GraphBuilder g;
+  const TensorId cond = g.input("cond", {}, DType::Bool);
+  const TensorId x = g.input("x", {-1});
+  g.output(add_if(g, {cond, x}, {-1}));
+  for (const std::vector<float>& k : {std::vector<float>{1, 2, 3}, std::vector<float>{10, 20}}) {
+    g.model.graphs.push_back(make_graph([&](GraphBuilder& b) {
+      const TensorId bx = b.input("bx", {-1});
+      b.output(b.node(Op::Add, {bx, b.floats("k", {int64_t(k.size())}, k)}, {-1}));
+      b.graph().nodes.back().name = "add" + std::to_string(k.size());
+    }));
+  }
+  return g.model;
+}
+
+// One branch fails shape inference (public fault: a branch per sample rate): planned all the same, and a resize to the
+// other branch's length swaps their roles.
+TEST(If, BranchThatDoesNotFitTheInputWaitsUntilChosen) {
+  const auto model = make_model(if_by_length());
+  SessionOptions options;
+  options.input_shapes = {{"x", {3}}};
+  auto created = Session::create(model, options);
+  ASSERT_TRUE(created.ok()) << created.status().message();
+  Session& s = **created;
+  set_input<float>(s, 1, {1, 1, 1});
+  set_input<uint8_t>(s, 0, {1});
+  ASSERT_TRUE(s.run().ok());
+  EXPECT_THAT(get_output<float>(s, 0), ElementsAre(2, 3, 4));
+  set_input<uint8_t>(s, 0, {0});
+  const Status status = s.run();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("else branch"));
+  EXPECT_THAT(status.message(), HasSubstr("Add 'add2'"));
+  ASSERT_TRUE(s.resize({{"x", {2}}}).ok());
+  set_input<float>(s, 1, {1, 1});
+  set_input<uint8_t>(s, 0, {0});
+  ASSERT_TRUE(s.run().ok());
+  EXPECT_THAT(get_output<float>(s, 0), ElementsAre(11, 21));
+  set_input<uint8_t>(s, 0, {1});
+  EXPECT_THAT(s.run().message(), HasSubstr("Add 'add3'"));
+}
+
+TEST(If, NoFittingBranchIsAnErrorAtPlanning) {
+  SessionOptions options;
+  options.input_shapes = {{"x", {4}}};
+  const auto s = Session::create(make_model(if_by_length()), options);
+  ASSERT_FALSE(s.ok());
+  EXPECT_THAT(s.status().message(), HasSubstr("Add 'add3'"));
+  EXPECT_THAT(s.status().message(), HasSubstr("Add 'add2'"));
+}
+
+// Shapes fit, but the runtime has no way to execute one branch: found while that branch is planned.
+TEST(If, BranchThatCannotBePlannedWaitsUntilChosen) {
+  ModelIr ir = if_model();
+  Graph& otherwise = ir.graphs[2];
+  Node& custom = otherwise.nodes.back();
+  custom.op = Op::Custom;
+  custom.name = "mystery";
+  mutable_attrs<schema::CustomAttrsT>(custom).name = "Mystery";
+  auto s = make_session(make_model(ir));
+  set_input<float>(*s, 1, {1, -1, 2, 0});
+  set_input<uint8_t>(*s, 0, {1});
+  ASSERT_TRUE(s->run().ok());
+  EXPECT_THAT(get_output<float>(*s, 0), ElementsAre(-5, -7, -3, -5));
+  set_input<uint8_t>(*s, 0, {0});
+  const Status status = s->run();
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(status.message(), HasSubstr("else branch"));
+  EXPECT_THAT(status.message(), HasSubstr("mystery"));
+}
+
 }  // namespace
 }  // namespace lq

@@ -31,6 +31,10 @@ ValueRange minmax_threshold(const MethodInput& input);
 ValueRange percentile_threshold(const MethodInput& input);
 ValueRange mse_threshold(const MethodInput& input);
 
+/// Σ count·(x − quantized(x))² over the |x| histogram, values standing for the middle of their bin: what clipping at
+/// `threshold` costs. 0 for a threshold of 0.
+double expected_squared_error(const Histogram& histogram, double threshold, int levels);
+
 const MethodRow* find_method(const std::string& name);
 
 /// A method as typed: "kl", "minmax", "percentile", "percentile:99.9", "mse".

@@ -23,6 +23,10 @@ double squared_error(const std::vector<uint64_t>& fold, double bin_width, double
 
 }  // namespace
 
+double expected_squared_error(const Histogram& histogram, double threshold, int levels) {
+  return threshold > 0 ? squared_error(histogram.fold(), histogram.limit() / kBins, threshold, levels) : 0;
+}
+
 ValueRange mse_threshold(const MethodInput& input) {
   const Histogram& h = input.histogram;
   const std::vector<uint64_t> fold = h.fold();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "graph/session_shapes.h"
 #include "runtime/ops/tables.h"
 #include "runtime/plan.h"
 
@@ -11,7 +12,7 @@ namespace {
 
 struct IfParams {
   std::unique_ptr<Plan> branches[2];  // then, else; nullptr: cannot run with these shapes
-  std::string reason[2];              // why
+  Status reason[2];                   // why
 };
 
 constexpr const char* kBranchNames[2] = {"then", "else"};
@@ -49,8 +50,27 @@ Status run_if(const Step& step, const RunContext& context) {
   const IfParams& params = step.params_as<IfParams>();
   const int chosen = *context.input<uint8_t>(step, 0) != 0 ? 0 : 1;
   if (params.branches[chosen]) return params.branches[chosen]->run(*context.pool, nullptr);
-  return invalid_argument(std::string("the condition chose the ") + kBranchNames[chosen] +
-                          " branch, which cannot run with these input shapes: " + params.reason[chosen]);
+  return params.reason[chosen].with_context("the condition chose a branch that cannot run");
+}
+
+/// Plans one branch. A failure that concerns this branch alone becomes its reason and no error of the If.
+Status plan_branch(OpPrepare& p, int which, const PlanOptions& options, IfParams& params) {
+  const int index = p.node.subgraphs[size_t(which)];
+  const Graph& branch = p.model.graphs[size_t(index)];
+  if (!branch.unusable.empty()) {
+    params.reason[which] = branch_error(which, branch.unusable);
+    return {};
+  }
+  LQ_RETURN_IF_ERROR(check_branch(p, branch, kBranchNames[which]));
+  auto plan = Plan::build(p.model, index, options);
+  if (!plan.ok()) {
+    params.reason[which] = plan.status().with_context(std::string("the ") + kBranchNames[which] + " branch");
+    return concerns_branch_only(plan.status()) ? Status() : params.reason[which];
+  }
+  params.branches[which] = std::move(*plan);
+  p.step.branches.push_back(params.branches[which].get());
+  p.step.scratch_bytes = std::max(p.step.scratch_bytes, params.branches[which]->arena_bytes());
+  return {};
 }
 
 Status prepare_if(OpPrepare& p) {
@@ -60,15 +80,10 @@ Status prepare_if(OpPrepare& p) {
   }
   IfParams& params = p.make_params<IfParams>();
   const PlanOptions options{p.isa, p.threads, &p.packs};
-  for (int b = 0; b < 2; ++b) {
-    const int index = p.node.subgraphs[size_t(b)];
-    const Graph& branch = p.model.graphs[size_t(index)];
-    params.reason[b] = branch.unusable;
-    if (!branch.unusable.empty()) continue;
-    LQ_RETURN_IF_ERROR(check_branch(p, branch, kBranchNames[b]));
-    LQ_ASSIGN_OR_RETURN(params.branches[b], Plan::build(p.model, index, options));
-    p.step.branches.push_back(params.branches[b].get());
-    p.step.scratch_bytes = std::max(p.step.scratch_bytes, params.branches[b]->arena_bytes());
+  for (int which = 0; which < 2; ++which) LQ_RETURN_IF_ERROR(plan_branch(p, which, options, params));
+  if (!params.branches[0] && !params.branches[1]) {
+    return Status(params.reason[0].code(),
+                  "neither branch can run: " + params.reason[0].message() + "; " + params.reason[1].message());
   }
   p.set("if", Isa::kScalar, run_if);
   return {};

@@ -69,8 +69,8 @@ void random_convolution(uint64_t seed, bool transposed) {
   }
   // Accumulators are about 73²·√K units of s_x·s_w; half of the outputs saturate in some layers, in others none.
   const double k = double(element_count(l.w)) / double(std::max<int64_t>(1, l.outputs));
-  const float unit = float(double(x.scale[0]) * 0.01 * 73 * std::sqrt(k)) * g.rng.uniform(0.2f, 3);
-  g.finish(y, g.params(unit));
+  const double wanted = double(x.scale[0]) * 0.73 * std::sqrt(k) * double(g.rng.uniform(0.2f, 3));
+  g.finish(y, g.params(g.scale_near(wanted, double(x.scale[0]) * double(scales[0]))));
   check(g, {{op, DType::Int8}});
 }
 
@@ -134,7 +134,7 @@ TEST(Conv, LayersOfRealNetworks) {
       const TensorId w = g.random_weights(l.w, 0, l.w[0], &scales);
       const TensorId y = g.op(Op::Conv, {g.activation("x", l.x, x), w, g.random_bias(x.scale[0], scales)}, attrs);
       const double k = double(l.w[1] * l.w[2] * l.w[3]);
-      g.finish(y, g.params(float(double(x.scale[0]) * 0.73 * std::sqrt(k)) * gain));
+      g.finish(y, g.params(g.scale_near(double(x.scale[0]) * 0.73 * std::sqrt(k) * double(gain), double(x.scale[0]) * double(scales[0]))));
       check(g, {{Op::Conv}});
       if (::testing::Test::HasFailure()) return;
     }

@@ -119,10 +119,10 @@ TEST(Concat, OfConvolutionsInputsAndConstants) {
       shape[size_t(a)] = g.rng.pick<int64_t>({1, 3, 8, 11, 16});
       const QuantParams own = equal || i == 0 ? p : g.params();
       if (g.rng.chance(4)) {
-        parts.push_back(g.int8_constant("c" + std::to_string(i), shape, own));
+        parts.push_back(g.int8_constant(g.unique("c"), shape, own));
         continue;
       }
-      TensorId x = g.activation("x" + std::to_string(i), shape, own);
+      TensorId x = g.activation(g.unique("x"), shape, own);
       std::vector<float> scales;
       if (g.rng.chance(2)) x = g.dequantize(g.quantize(g.op(Op::Conv, {x, g.random_weights({shape[1], shape[1], 1, 1}, 0, shape[1], &scales)}), own));
       parts.push_back(x);

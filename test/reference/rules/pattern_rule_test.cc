@@ -177,6 +177,39 @@ TEST(Patterns, BranchesOfIf) {
   }
 }
 
+/// Scales from 1e-18 to 1e36: products overflow, sums are inf − inf (NaN quantizes to qmin), multipliers are tiny.
+TEST(Patterns, ExtremeScales) {
+  uint64_t seed = 4100;
+  for (const float s_x : {1e-18f, 1e-3f, 1e18f}) {
+    for (const float s_y : {1e-18f, 1.0f, 1e18f}) {
+      for (const bool sub : {false, true}) {
+        SCOPED_TRACE(std::to_string(s_x) + " " + std::to_string(s_y));
+        RuleGraph g(++seed);
+        const TensorId x = g.activation("x", {1, 9, 5, 6}, g.params(s_x));
+        const TensorId y = g.activation("y", {1, 9, 5, 6}, g.params(s_x * 0.9f));
+        const auto out = [&] { return g.params(s_y * g.rng.uniform(0.5f, 1.5f)); };
+        g.finish(g.op(sub ? Op::Sub : Op::Add, {x, y}), out());
+        g.finish(g.op(Op::GlobalAveragePool, {x}), out());
+        g.finish(g.op(Op::HardSwish, {x}), out(), false);
+        g.finish(g.op(Op::Resize, {x, g.floats("s", {4}, {1, 1, 2, 2})}, [] { schema::ResizeAttrsT a; a.mode = schema::ResizeMode::Linear; return a; }()), out());
+        g.finish(x, out(), false);
+        if (s_x < 1) {
+          g.finish(g.op(Op::Conv, {x, g.weights("w", {4, 9, 1, 1}, std::vector<int8_t>(36, 77), {1e-10f, 1e-4f, 1.0f, 1e10f}, 0)}), g.params(s_x * 1e3f));
+          g.output(g.op(Op::Conv, {x, g.weights("v", {4, 9, 1, 1}, std::vector<int8_t>(36, 77), {1e-10f, 1e-4f, 1.0f, 1e10f}, 0)}));
+          g.finish(g.op(Op::Mul, {x, y}), g.params(s_x * 10));
+        }
+        check(g);
+        if (::testing::Test::HasFailure()) return;
+      }
+    }
+  }
+  RuleGraph g(++seed);  // 255 · s_a/s_y leaves float
+  const TensorId x = g.activation("x", {2, 300}, g.params(1e20f)), y = g.activation("y", {2, 300}, g.params(1e20f));
+  g.finish(g.op(Op::Sub, {x, y}), g.params(1e-18f), false);
+  g.finish(g.op(Op::Add, {x, y}), g.params(1e-18f), false);
+  check(g);
+}
+
 /// A chain as the toolchain writes it, with layouts that must hand padding lanes on: odd channel counts throughout.
 TEST(Patterns, ASmallNetworkOfOddChannels) {
   for (uint64_t seed = 4080; seed < 4090; ++seed) {

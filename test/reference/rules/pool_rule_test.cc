@@ -37,7 +37,7 @@ TEST(AveragePool, RandomWindows) {
     const Shape shape = random_map(g.rng);
     const QuantParams p = g.params();
     const TensorId y = g.op(Op::AveragePool, {g.activation("x", shape, p)}, random_pool(g.rng, shape));
-    g.finish(y, g.params(p.scale[0] * g.rng.uniform(0.2f, 1.2f)));
+    g.finish(y, g.params(g.scale_near(double(p.scale[0] * g.rng.uniform(0.2f, 1.2f)), double(p.scale[0]))));
     check(g, {{Op::AveragePool}});
     if (::testing::Test::HasFailure()) return;
   }
@@ -48,7 +48,7 @@ TEST(GlobalAveragePool, MapsOfEverySize) {
   for (const Shape& shape : {Shape{1, 8, 7, 7}, Shape{2, 19, 1, 1}, Shape{1, 40, 8, 9}, Shape{1, 3, 50, 60}, Shape{2, 5, 33}, Shape{1, 1, 1}}) {
     RuleGraph g(++seed);
     const QuantParams p = g.params();
-    g.finish(g.op(Op::GlobalAveragePool, {g.activation("x", shape, p)}), g.params(p.scale[0] * 0.3f));
+    g.finish(g.op(Op::GlobalAveragePool, {g.activation("x", shape, p)}), g.params(g.scale_near(double(p.scale[0]) * 0.3, double(p.scale[0]))));
     check(g, {{Op::GlobalAveragePool}});
   }
 }
@@ -64,7 +64,7 @@ TEST(ReduceMean, EveryAxis) {
       const QuantParams p = g.params();
       std::vector<TensorId> inputs{g.activation("x", {2, 11, 5, 6}, p)};
       if (!axes.empty()) inputs.push_back(g.ints("axes", axes));
-      g.finish(g.op(Op::ReduceMean, inputs, a), g.params(p.scale[0] * 0.3f));
+      g.finish(g.op(Op::ReduceMean, inputs, a), g.params(g.scale_near(double(p.scale[0]) * 0.3, double(p.scale[0]))));
       check(g, {{Op::ReduceMean}});
     }
   }
@@ -118,7 +118,7 @@ TEST(Resize, LinearAndCubic) {
           inputs[2] = g.ints("sizes", {shape[0], shape[1], h, w});
         }
         if (coordinates == schema::CoordinateMode::TfCropAndResize) a.roi = {0, 0, -0.25f, 0.1f, 1, 1, 0.75f, 1.2f};
-        g.finish(g.op(Op::Resize, inputs, a), g.params(p.scale[0] * g.rng.uniform(0.6f, 1.3f)));
+        g.finish(g.op(Op::Resize, inputs, a), g.params(g.scale_near(double(p.scale[0] * g.rng.uniform(0.6f, 1.3f)), double(p.scale[0]))));
         check(g, {{Op::Resize}});
         if (::testing::Test::HasFailure()) return;
       }

@@ -14,7 +14,7 @@ class RandomNet : public RuleGraph {
     const Shape shape{rng.chance(4) ? 2 : 1, rng.pick<int64_t>({3, 5, 8, 9, 16, 20}), rng.between(3, 12), rng.between(3, 12)};
     for (int i = 0; i < (rng.chance(3) ? 2 : 1); ++i) {
       const QuantParams p = params(0.05f);
-      live_.push_back({activation(std::string("x").append(std::to_string(i)), shape, p), shape, p});
+      live_.push_back({activation(unique("x"), shape, p), shape, p});
     }
     const int64_t steps = rng.between(3, 14);
     while (int64_t(live_.size()) < steps) grow();
@@ -72,7 +72,7 @@ void RandomNet::convolution(const Live& x) {
   std::vector<float> scales;
   std::vector<TensorId> inputs{x.id, random_weights({out, depthwise ? 1 : in, k, k}, 0, out, &scales)};
   if (rng.chance(2)) inputs.push_back(random_bias(x.p.scale[0], scales));
-  add(op(Op::Conv, inputs, a), params(x.p.scale[0] * rng.uniform(1, 4)), true);
+  add(op(Op::Conv, inputs, a), params(scale_near(double(x.p.scale[0] * rng.uniform(1, 4)), double(x.p.scale[0]) * double(scales[0]))), true);
 }
 
 void RandomNet::transposed_convolution(const Live& x) {
@@ -99,7 +99,7 @@ void RandomNet::map_operator(const Live& x) {
     case 3: return add(op(Op::Concat, {x.id, like(x).id}, axis), x.p, false);
     case 4: {
       const bool large = element_count(x.shape) > 2000;
-      return add(op(Op::Resize, {x.id, floats("s" + std::to_string(graph().tensors.size()), {4}, {1, 1, large ? 0.5f : 2.0f, large ? 0.5f : 1.5f})}, resize),
+      return add(op(Op::Resize, {x.id, floats(unique("s"), {4}, {1, 1, large ? 0.5f : 2.0f, large ? 0.5f : 1.5f})}, resize),
                  resize.mode == schema::ResizeMode::Nearest ? x.p : params(x.p.scale[0]), resize.mode != schema::ResizeMode::Nearest);
     }
     case 5: {  // squeeze and excite
@@ -109,13 +109,13 @@ void RandomNet::map_operator(const Live& x) {
       return add(op(Op::Mul, {x.id, gate}), params(x.p.scale[0] * 0.5f), true);
     }
     case 6: {
-      const TensorId half = int64_t(x.shape[1]) > 1 ? op(Op::Slice, {x.id, ints("b" + std::to_string(graph().tensors.size()), {x.shape[1] / 2}), ints("e" + std::to_string(graph().tensors.size()), {x.shape[1]}), ints("a" + std::to_string(graph().tensors.size()), {1})})
+      const TensorId half = int64_t(x.shape[1]) > 1 ? op(Op::Slice, {x.id, ints(unique("b"), {x.shape[1] / 2}), ints(unique("e"), {x.shape[1]}), ints(unique("a"), {1})})
                                                     : op(Op::Identity, {x.id});
       return add(half, x.p, false);
     }
     case 7: {
       schema::PadAttrsT pad;
-      return add(op(Op::Pad, {x.id, ints("p" + std::to_string(graph().tensors.size()), {0, rng.between(0, 1), 0, 1, 0, rng.between(0, 2), 1, 0})}, pad), x.p, false);
+      return add(op(Op::Pad, {x.id, ints(unique("p"), {0, rng.between(0, 1), 0, 1, 0, rng.between(0, 2), 1, 0})}, pad), x.p, false);
     }
     case 8: {
       schema::TransposeAttrsT t;
@@ -125,7 +125,7 @@ void RandomNet::map_operator(const Live& x) {
     default: {
       std::vector<float> slope(size_t(x.shape[1]));
       for (float& s : slope) s = rng.uniform(-0.5f, 0.5f);
-      return add(op(Op::PRelu, {x.id, floats("slope" + std::to_string(graph().tensors.size()), {x.shape[1], 1, 1}, slope)}), params(x.p.scale[0]), false);
+      return add(op(Op::PRelu, {x.id, floats(unique("slope"), {x.shape[1], 1, 1}, slope)}), params(x.p.scale[0]), false);
     }
   }
 }
@@ -133,9 +133,9 @@ void RandomNet::map_operator(const Live& x) {
 void RandomNet::any_rank_operator(const Live& x) {
   const Live& y = like(x);
   switch (rng.between(0, 6)) {
-    case 0: return add(op(Op::Add, {x.id, y.id}), params(x.p.scale[0] + y.p.scale[0]), true);
-    case 1: return add(op(Op::Sub, {x.id, y.id}), params(x.p.scale[0] + y.p.scale[0]), true);
-    case 2: return add(op(Op::Mul, {x.id, y.id}), params(x.p.scale[0] * y.p.scale[0] * 50), true);
+    case 0: return add(op(Op::Add, {x.id, y.id}), params(scale_near(double(x.p.scale[0] + y.p.scale[0]), double(x.p.scale[0]))), true);
+    case 1: return add(op(Op::Sub, {x.id, y.id}), params(scale_near(double(x.p.scale[0] + y.p.scale[0]), double(x.p.scale[0]))), true);
+    case 2: return add(op(Op::Mul, {x.id, y.id}), params(scale_near(double(x.p.scale[0] * y.p.scale[0] * 50), double(x.p.scale[0]) * double(y.p.scale[0]))), true);
     case 3: return add(op(rng.pick({Op::HardSwish, Op::Silu, Op::Tanh, Op::Relu, Op::Exp}), {x.id}), params(x.p.scale[0]), false);
     case 4: return add(op(Op::Div, {op(Op::Softplus, {x.id}), scalar(0.7f)}), params(x.p.scale[0]), true);  // float
     case 5: return add(op(Op::Add, {x.id, op(Op::Relu, {y.id})}), params(x.p.scale[0] * 2), true);           // float: y's Relu has no Quantize

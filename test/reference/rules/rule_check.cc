@@ -30,6 +30,11 @@ QuantParams RuleGraph::params(float scale) {
   return p;
 }
 
+float RuleGraph::scale_near(double wanted, double unit) {
+  if (rng.chance(2)) return float(wanted);
+  return float(unit * 2 * std::max(1.0, std::round(wanted / unit / 2)) * rng.pick({0.25, 1.0, 1.0, 1.0}));
+}
+
 TensorId RuleGraph::activation(const std::string& name, Shape shape, const QuantParams& p) {
   const TensorId x = input(name, std::move(shape));
   // What check() draws inputs from: a little more than the quantized range, so that both ends saturate.
@@ -53,8 +58,12 @@ TensorId RuleGraph::random_weights(Shape shape, int axis, int64_t channels, std:
   for (int8_t& v : values) v = kind == 0 ? rng.pick<int8_t>({-127, 127}) : kind == 1 ? extreme : int8_t(rng.between(-127, 127));
   const bool per_tensor = rng.chance(6);
   scales->clear();
-  for (int64_t c = 0; c < (per_tensor ? 1 : channels); ++c) scales->push_back(rng.uniform(0.001f, 0.02f));
-  const TensorId id = graph().add_constant(std::string("w").append(std::to_string(graph().tensors.size())), DType::Int8, std::move(shape), values.data());
+  const bool related = rng.chance(2);  // powers of two apart: ties in every channel, see scale_near
+  const float base = rng.uniform(0.005f, 0.01f);
+  for (int64_t c = 0; c < (per_tensor ? 1 : channels); ++c) {
+    scales->push_back(related ? base * rng.pick({1.0f, 2.0f, 0.5f}) : rng.uniform(0.001f, 0.02f));
+  }
+  const TensorId id = graph().add_constant(unique("w"), DType::Int8, std::move(shape), values.data());
   graph().tensor(id).quant = per_channel_weights(*scales, axis);
   if (per_tensor) {
     graph().tensor(id).quant = per_tensor_params(DType::Int8, scales->front(), 0);
@@ -72,7 +81,7 @@ TensorId RuleGraph::random_bias(float s_x, const std::vector<float>& scales) {
     values.push_back(int32_t(rng.between(-limit, limit)));
     units.push_back(float(double(s_x) * double(s)));
   }
-  return bias(std::string("b").append(std::to_string(graph().tensors.size())), values, units);
+  return bias(unique("b"), values, units);
 }
 
 TensorId RuleGraph::random_clamp(TensorId x, const QuantParams& p) {
@@ -96,13 +105,17 @@ void RuleGraph::finish(TensorId x, const QuantParams& p, bool clamp) {
 
 namespace {
 
-void fill(Rng& rng, const Tensor& t, std::vector<uint8_t>& bytes) {
+/// Random values; `step`: of the Quantize that reads them, or 0: a third of the values are then ties of it.
+void fill(Rng& rng, const Tensor& t, float step, std::vector<uint8_t>& bytes) {
   const size_t count = size_t(element_count(t.shape));
   bytes.assign(count * dtype_size(t.dtype), 0);
   if (t.dtype == DType::Float32) {
     const ValueRange range = t.range.value_or(ValueRange{-4, 4});
     float* v = reinterpret_cast<float*>(bytes.data());
-    for (size_t i = 0; i < count; ++i) v[i] = rng.uniform(range.min, range.max);
+    for (size_t i = 0; i < count; ++i) {
+      v[i] = rng.uniform(range.min, range.max);
+      if (step > 0 && rng.chance(3)) v[i] = (std::round(v[i] / step) + 0.5f) * step;
+    }
     if (t.range && count > 8) {  // goes through Quantize, which must take anything
       v[0] = HUGE_VALF, v[1] = -HUGE_VALF, v[2] = std::numeric_limits<float>::quiet_NaN(), v[3] = 1e-40f, v[4] = -0.0f;
     }
@@ -111,6 +124,14 @@ void fill(Rng& rng, const Tensor& t, std::vector<uint8_t>& bytes) {
   } else {
     for (uint8_t& b : bytes) b = uint8_t(t.dtype == DType::Bool ? rng.between(0, 1) : rng.between(0, 255));
   }
+}
+
+/// Scale of the QuantizeLinear that reads a graph input; 0: none does.
+float quantize_step(const Graph& graph, TensorId input) {
+  for (const Node& node : graph.nodes) {
+    if (node.op == Op::QuantizeLinear && node.inputs[0] == input) return graph.tensor(node.outputs[0]).quant->scale[0];
+  }
+  return 0;
 }
 
 /// Where two outputs first differ; "" if nowhere.
@@ -147,19 +168,38 @@ void expect_fused(const Graph& graph, const std::vector<Expect>& expect) {
   }
 }
 
+/// Memory full of a pattern no kernel may depend on: as int8 −61, as float −3e15-ish, never zero.
+void* poisoned_allocate(void*, size_t size, size_t alignment) {
+  void* p = std::aligned_alloc(alignment, align_up(size + 1, alignment));
+  if (p != nullptr) std::memset(p, 0xC3, size);
+  return p;
+}
+const Allocator kPoisoned{poisoned_allocate, [](void*, void* p, size_t) { std::free(p); }, nullptr};
+
+std::vector<Value> random_inputs(const Graph& graph, Rng& rng) {
+  std::vector<Value> inputs;
+  for (TensorId id : graph.inputs) {
+    const Tensor& t = graph.tensor(id);
+    std::vector<uint8_t> bytes;
+    fill(rng, t, quantize_step(graph, id), bytes);
+    inputs.push_back({t.dtype, t.shape, *Bytes::copy_of(bytes.data(), bytes.size())});
+  }
+  return inputs;
+}
+
+void run_on(Session& session, const std::vector<Value>& inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) std::memcpy(session.input_data(i), inputs[i].data.data(), inputs[i].data.size());
+  const Status ran = session.run();
+  ASSERT_TRUE(ran.ok()) << ran.message();
+}
+
 }  // namespace
 
 void check_model(const ModelIr& ir, uint64_t seed, const std::vector<Expect>& expect) {
-  auto model = Model::create(ir);
+  auto model = Model::create(ir, kPoisoned);
   ASSERT_TRUE(model.ok()) << model.status().message();
   Rng rng(seed);
-  std::vector<Value> inputs;
-  for (TensorId id : ir.main().inputs) {
-    const Tensor& t = ir.main().tensor(id);
-    std::vector<uint8_t> bytes;
-    fill(rng, t, bytes);
-    inputs.push_back({t.dtype, t.shape, *Bytes::copy_of(bytes.data(), bytes.size())});
-  }
+  const std::vector<Value> inputs = random_inputs(ir.main(), rng), others = random_inputs(ir.main(), rng);
   auto expected = interpret((*model)->ir(), inputs);
   ASSERT_TRUE(expected.ok()) << expected.status().message();
   for (const Isa isa : {Isa::kScalar, Isa::kAvx2}) {
@@ -168,12 +208,13 @@ void check_model(const ModelIr& ir, uint64_t seed, const std::vector<Expect>& ex
       SessionOptions options;
       options.isa = isa;
       options.threads = threads;
+      options.allocator = kPoisoned;
       auto session = Session::create(*model, options);
       ASSERT_TRUE(session.ok()) << session.status().message() << "\n" << to_string(ir.main());
       if (isa == Isa::kScalar && threads == 1) expect_fused((*session)->fused_graph(), expect);
-      for (size_t i = 0; i < inputs.size(); ++i) std::memcpy((*session)->input_data(i), inputs[i].data.data(), inputs[i].data.size());
-      const Status ran = (*session)->run();
-      ASSERT_TRUE(ran.ok()) << ran.message();
+      // What another run left in memory must not matter either.
+      if (threads > 1) ASSERT_NO_FATAL_FAILURE(run_on(**session, others));
+      ASSERT_NO_FATAL_FAILURE(run_on(**session, inputs));
       ASSERT_EQ((*session)->output_count(), expected->size());
       for (size_t i = 0; i < expected->size(); ++i) {
         const std::string wrong = difference((*expected)[i], **session, i);

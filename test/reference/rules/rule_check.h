@@ -35,6 +35,9 @@ class RuleGraph : public testing::GraphBuilder {
 
   QuantParams params(float scale);  // int8, this scale, a random zero point (often an extreme one), rarely narrowed limits
   QuantParams params() { return params(rng.uniform(0.004f, 0.1f)); }
+  /// A scale near `wanted`, half of the time an even multiple of `unit`: then accumulators in units of `unit` fall on ties
+  /// of rint, where the last bit of every multiplier, product and sum decides.
+  float scale_near(double wanted, double unit);
   /// Float input -> Quantize -> Dequantize.
   TensorId activation(const std::string& name, Shape shape, const QuantParams& p);
   TensorId activation(const std::string& name, Shape shape) { return activation(name, std::move(shape), params()); }
@@ -50,7 +53,8 @@ class RuleGraph : public testing::GraphBuilder {
     return id;
   }
   TensorId op(Op op, std::vector<TensorId> inputs) { return node(op, std::move(inputs), {}); }
-  TensorId scalar(float v) { return floats(std::string("scalar").append(std::to_string(graph().tensors.size())), {}, {v}); }
+  std::string unique(const char* prefix) { return std::string(prefix).append(std::to_string(graph().tensors.size())); }
+  TensorId scalar(float v) { return floats(unique("scalar"), {}, {v}); }
   /// None, a Relu or a Clip (sometimes one that leaves zero out), about as wide as the range of `p`.
   TensorId random_clamp(TensorId x, const QuantParams& p);
   /// [clamp ->] Quantize [-> Dequantize] -> graph output.

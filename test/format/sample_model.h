@@ -1,0 +1,24 @@
+// A model that uses everything a file can hold, and ways to open, change and close its bytes again.
+#pragma once
+#include <functional>
+#include <string>
+
+#include "format/model_file.h"
+
+namespace lq::test {
+
+/// Every attribute table, per-tensor and per-channel parameters, ranges, symbols, equal constants, If with two
+/// branches, preprocessing, golden and metadata. Passes verify(); not meant to run.
+ModelIr sample_model();
+
+/// The header of a file's bytes; sealed() writes one back, its checksum computed anew.
+FileHeader header_of(const std::string& file);
+std::string with_header(std::string file, FileHeader header);
+
+/// The file with its graph changed by `change`, everything else kept and every checksum right again.
+std::string with_graph(const std::string& file, const std::function<void(schema::ModelT&)>& change);
+
+std::string bytes_of(const ModelIr& model);  // serialize_model as a string; fails the test if that fails
+Result<ModelIr> read_string(const std::string& file);
+
+}  // namespace lq::test

@@ -1,0 +1,88 @@
+# The test `package`; its variables come from CMakeLists.txt beside it.
+cmake_minimum_required(VERSION 3.25)
+set(work "${BUILD_DIR}/test/package/work")
+set(prefix "${work}/prefix")
+set(expected_line "y: largest value 31 at 1")  # worked out in test/capi/tiny_model.h
+file(REMOVE_RECURSE "${work}")
+file(MAKE_DIRECTORY "${work}")
+
+# run(OUTPUT_VARIABLE command…): fails the test with the command's output unless it ends with 0.
+function(run variable)
+  execute_process(COMMAND ${ARGN} WORKING_DIRECTORY "${work}" RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE err)
+  if(NOT result EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}\nended with ${result}\n${out}${err}")
+  endif()
+  set(${variable} "${out}" PARENT_SCOPE)
+endfunction()
+
+function(expect_run what program)
+  run(line "${program}" tiny.lqm tiny.bin)
+  if(NOT line STREQUAL "${expected_line}\n")
+    message(FATAL_ERROR "${what}: got '${line}', expected '${expected_line}'")
+  endif()
+  message(STATUS "${what}: ${expected_line}")
+endfunction()
+
+# names(OUTPUT_VARIABLE nm-options…): the names a library defines for others, sorted; unique.
+function(names variable)
+  run(listing "${NM}" ${ARGN})
+  string(REGEX MATCHALL "[0-9a-f]+ [A-Zu] [^\n]+" rows "${listing}")
+  set(result "")
+  foreach(row IN LISTS rows)
+    string(REGEX REPLACE "^[0-9a-f]+ [A-Zu] " "" name "${row}")
+    list(APPEND result "${name}")
+  endforeach()
+  list(SORT result)
+  set(${variable} "${result}" PARENT_SCOPE)
+endfunction()
+
+run(ignored "${MAKE_MODEL}" tiny.lqm tiny.bin)
+run(ignored "${CMAKE_COMMAND}" --install "${BUILD_DIR}" --prefix "${prefix}" --component library)
+
+# What is visible from outside is the C API and nothing else.
+file(STRINGS "${SOURCE_DIR}/test/package/exported_symbols.txt" expected)
+if(SHARED)
+  set(library "${prefix}/${LIBDIR}/libquant.so")
+  names(found -D --defined-only "${library}")
+  # Only the C and C++ libraries: nothing of protobuf or onnx.
+  run(dynamic "${READELF}" -d "${library}")
+  string(REGEX MATCHALL "\\(NEEDED\\)[^\n]*\\[[^\n]+\\]" needed "${dynamic}")
+  foreach(row IN LISTS needed)
+    if(NOT row MATCHES "\\[(libstdc\\+\\+|libm|libgcc_s|libc|ld-linux[^.]*)\\.so")
+      message(FATAL_ERROR "libquant.so needs ${row}")
+    endif()
+  endforeach()
+else()
+  set(library "${prefix}/${LIBDIR}/libquant.a")
+  names(found -g --defined-only "${library}")
+endif()
+if(NOT found STREQUAL expected)
+  message(FATAL_ERROR "${library} defines\n  ${found}\nexported_symbols.txt has\n  ${expected}")
+endif()
+run(all_names "${NM}" -C "${library}")
+if(all_names MATCHES "google::protobuf|onnx::")
+  message(FATAL_ERROR "${library} has symbols of protobuf or onnx")
+endif()
+list(LENGTH found count)
+message(STATUS "${library}: ${count} symbols, all of them lq_*")
+
+# find_package, from the examples.
+foreach(language c cpp)
+  run(ignored "${CMAKE_COMMAND}" -S "${SOURCE_DIR}/examples/${language}" -B "${work}/${language}" -G "${GENERATOR}"
+    "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_C_COMPILER=${CC}" "-DCMAKE_CXX_COMPILER=${CXX}")
+  run(ignored "${CMAKE_COMMAND}" --build "${work}/${language}")
+  expect_run("find_package, ${language}" "${work}/${language}/run_model")
+endforeach()
+
+# pkg-config, from a tree that was moved after the install.
+file(RENAME "${prefix}" "${work}/moved")
+set(ENV{PKG_CONFIG_PATH} "${work}/moved/${LIBDIR}/pkgconfig")
+run(flags "${PKG_CONFIG}" --cflags --libs libquant)
+separate_arguments(flags UNIX_COMMAND "${flags}")
+set(rpath "-Wl,-rpath,${work}/moved/${LIBDIR}")
+run(ignored "${CC}" -std=c99 "${SOURCE_DIR}/examples/c/run_model.c" -o pc_c ${flags} ${rpath})
+expect_run("pkg-config, c" "${work}/pc_c")
+run(ignored "${CXX}" -std=c++17 "${SOURCE_DIR}/examples/cpp/run_model.cpp" -o pc_cpp ${flags} ${rpath})
+expect_run("pkg-config, cpp" "${work}/pc_cpp")
+file(REMOVE_RECURSE "${work}")
