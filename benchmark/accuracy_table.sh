@@ -28,7 +28,7 @@ mobilenet_v1_0.5_160_quant_dequant_fp32|imagenet_calib|imagenet|1|2.0|$tf --crop
 mcunet_imagenet_dequant_fp32|imagenet_calib|imagenet|0|3.0|$tf --crop 224x224 --resize 144x144
 tf2_mobilenet_v2_1.0_224_ptq_dequant_fp32|imagenet_calib|imagenet|1|2.0|$tf --crop 224x224
 tf2_mobilenet_v2_1.0_224_offgrid_fp32|imagenet_calib|imagenet|1|-|$tf --crop 224x224
-mlperftiny_vww_mobilenetv1_0.25_96|imagenet_calib|imagenet|-|-|--std 255 --crop 224x224 --resize 96x96
+mlperftiny_vww_mobilenetv1_0.25_96|imagenet_calib|imagenet_calib|-|-|--std 255 --crop 224x224 --resize 96x96
 yunet_n_320_320|faces|faces|-|-|--color bgr --letterbox
 version-RFB-320|faces|faces|-|-|--mean 127 --std 128 --resize 320x240
 FastestDet|coco_like|coco_like|-|-|--color bgr --std 255 --resize 352x352

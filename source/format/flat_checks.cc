@@ -78,7 +78,23 @@ Status check_enum(E value, const char* what) {
   return value > E::MAX ? newer(what, int(value)) : Status();
 }
 
+bool aligned(const flatbuffers::Vector<int64_t>* v) {
+  return v == nullptr || reinterpret_cast<uintptr_t>(v->Data()) % alignof(int64_t) == 0;
+}
+
 }  // namespace
+
+bool wide_vectors_aligned(const schema::Model& m) {
+  if (m.golden() && !aligned(m.golden()->shapes())) return false;
+  if (!m.subgraphs()) return true;
+  for (const schema::Subgraph* g : *m.subgraphs()) {
+    if (!g->tensors()) continue;
+    for (const schema::Tensor* t : *g->tensors()) {
+      if (!aligned(t->shape())) return false;
+    }
+  }
+  return true;
+}
 
 uint64_t referenced_bytes(const schema::Model& m) {
   uint64_t n = bytes_of(m.producer()) + bytes_of(m.options()) + bytes_of(m.files());

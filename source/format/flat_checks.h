@@ -11,6 +11,9 @@ namespace lq {
 /// them, so the sum stays below the graph's size; a hostile file may let a million references point at one long vector.
 uint64_t referenced_bytes(const schema::Model& model);
 
+/// The 64-bit vectors (shapes) lie at multiples of 8; flatbuffers' verifier looks at the place of their length only.
+bool wide_vectors_aligned(const schema::Model& model);
+
 /// kUnsupported if the attributes hold an enum value of a later schema.
 Status check_known_enums(const schema::AttrsUnion& attrs);
 

@@ -192,6 +192,7 @@ Result<ModelIr> read_model(const Bytes& file) {
   if (!schema::VerifyModelBuffer(verifier)) return corrupt(std::string("the graph is not a valid flatbuffer") + kDamaged);
   const schema::Model& flat = *schema::GetModel(sections.graph);
   if (referenced_bytes(flat) > sections.graph_size) return corrupt(std::string("parts of the graph overlap") + kDamaged);
+  if (!wide_vectors_aligned(flat)) return corrupt(std::string("the graph has a misaligned shape") + kDamaged);
   LQ_RETURN_IF_ERROR(check_version(flat));
   LQ_ASSIGN_OR_RETURN(const std::vector<Bytes> buffers, read_buffers(flat, sections, file));
 

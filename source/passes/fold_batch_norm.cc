@@ -36,7 +36,8 @@ std::optional<Affine> batch_norm(const Graph& graph, const Node& node, int64_t c
 }
 
 /// Mul, Add, Sub, Div by a per-channel constant; `data` is the product's output among the node's two inputs.
-std::optional<Affine> elementwise(const Graph& graph, const Node& node, TensorId data, size_t rank, const ProductWeights& view) {
+std::optional<Affine> elementwise(const Graph& graph, const Node& node, TensorId data, size_t rank,
+                                  const ProductWeights& view) {
   const bool data_first = node.input(0) == data;
   const TensorId constant = data_first ? node.input(1) : node.input(0);
   if (constant == data || constant == kNoTensor) return std::nullopt;
@@ -46,24 +47,30 @@ std::optional<Affine> elementwise(const Graph& graph, const Node& node, TensorId
   for (size_t c = 0; c < values->size(); ++c) {
     const double v = (*values)[c];
     switch (node.op) {
-      case Op::Mul: affine.scale[c] = v; break;
+      case Op::Mul:
+        affine.scale[c] = v;
+        break;
       case Op::Div:
         if (!data_first || v == 0) return std::nullopt;
         affine.scale[c] = 1 / v;
         break;
-      case Op::Add: affine.shift[c] = v; break;
+      case Op::Add:
+        affine.shift[c] = v;
+        break;
       case Op::Sub:
         affine.shift[c] = data_first ? -v : v;
         affine.scale[c] = data_first ? 1 : -1;
         break;
-      default: return std::nullopt;
+      default:
+        return std::nullopt;
     }
     if (!std::isfinite(v)) return std::nullopt;
   }
   return affine;
 }
 
-std::optional<Affine> affine_of(const Graph& graph, const Node& node, TensorId data, size_t rank, const ProductWeights& view) {
+std::optional<Affine> affine_of(const Graph& graph, const Node& node, TensorId data, size_t rank,
+                                const ProductWeights& view) {
   if (node.op != Op::BatchNormalization) return elementwise(graph, node, data, rank, view);
   // Its channel axis is 1, which is the product's channel axis for convolutions and for a matrix of rank 2.
   if (node.input(0) != data || rank < 2 || view.channel_from_right != rank - 1) return std::nullopt;
@@ -87,7 +94,8 @@ bool apply(Graph& graph, Node& product, const Node& follower, const ProductWeigh
   std::vector<float> folded(bias.size());
   for (size_t c = 0; c < bias.size(); ++c) folded[c] = float(bias[c] * affine.scale[c] + affine.shift[c]);
   const auto finite = [](float v) { return std::isfinite(v); };
-  if (!std::all_of(weights.begin(), weights.end(), finite) || !std::all_of(folded.begin(), folded.end(), finite)) return false;
+  if (!std::all_of(weights.begin(), weights.end(), finite) || !std::all_of(folded.begin(), folded.end(), finite))
+    return false;
 
   product.inputs[1] = graph.add_constant(name, DType::Float32, shape, weights.data());
   if (needs_bias || view.bias != kNoTensor) {
@@ -107,7 +115,8 @@ bool apply(Graph& graph, Node& product, const Node& follower, const ProductWeigh
 bool fold_one(Graph& graph, const GraphIndex& index) {
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     Node& product = graph.nodes[n];
-    if (product.op != Op::Conv && product.op != Op::ConvTranspose && product.op != Op::Gemm && product.op != Op::MatMul) continue;
+    if (product.op != Op::Conv && product.op != Op::ConvTranspose && product.op != Op::Gemm && product.op != Op::MatMul)
+      continue;
     const int next = index.sole_consumer(product.output(0));
     if (next < 0) continue;
     const Node& follower = graph.nodes[size_t(next)];

@@ -157,7 +157,8 @@ bool fuse_activation_at(Graph& graph, const GraphIndex& index, size_t n) {
          become_gated(match, node, factors.tensors[1], factors.tensors[0], factors.constant);
 }
 
-/// ReduceMean over the trailing axes with keepdims: the first of those axes, −1 otherwise. `rank` of the reduced tensor.
+/// ReduceMean over the trailing axes with keepdims: the first of those axes, −1 otherwise. `rank` of the reduced
+/// tensor.
 int trailing_mean_axis(const Graph& graph, const Node& node, size_t rank) {
   const auto axes = constant_ints(graph, node.input(1));
   if (!axes || axes->empty() || !attrs_as<schema::ReduceAttrsT>(node).keepdims) return -1;
@@ -196,7 +197,8 @@ std::optional<LayerNormMatch> match_normalized(const Graph& graph, const Matcher
   const size_t eps_input = constant_scalar(graph, add->inputs[1]) ? 1 : 0;
   const auto epsilon = constant_scalar(graph, add->inputs[eps_input]);
   const Node* variance = match.producer(add->inputs[1 - eps_input], Op::ReduceMean);
-  if (found.axis < 0 || !epsilon || !variance || trailing_mean_axis(graph, *variance, x.shape.size()) != found.axis) return std::nullopt;
+  if (found.axis < 0 || !epsilon || !variance || trailing_mean_axis(graph, *variance, x.shape.size()) != found.axis)
+    return std::nullopt;
   found.epsilon = *epsilon;
   // The squared difference may subtract once more (two equal Sub nodes), by Pow or by Mul.
   const auto is_centred = [&](TensorId id) {
@@ -212,7 +214,8 @@ std::optional<LayerNormMatch> match_normalized(const Graph& graph, const Matcher
 }
 
 /// The constant operand of `node` when its shape, leading ones aside, is exactly `shape`: as that shape's values.
-std::optional<std::vector<float>> constant_of_shape(const Graph& graph, const Node& node, TensorId data, const Shape& shape) {
+std::optional<std::vector<float>> constant_of_shape(const Graph& graph, const Node& node, TensorId data,
+                                                    const Shape& shape) {
   const TensorId id = node.inputs[0] == data ? node.inputs[1] : node.inputs[0];
   const auto values = constant_floats(graph, id);
   if (!values) return std::nullopt;
@@ -246,7 +249,8 @@ bool fuse_layer_norm_at(Graph& graph, const GraphIndex& index, size_t n) {
   }
   const std::string name = graph.tensor(graph.nodes[last].outputs[0]).name;
   const TensorId scale_id = graph.add_constant(name + "_scale", DType::Float32, normalized, scale.data());
-  const TensorId bias_id = bias ? graph.add_constant(name + "_bias", DType::Float32, normalized, bias->data()) : kNoTensor;
+  const TensorId bias_id =
+      bias ? graph.add_constant(name + "_bias", DType::Float32, normalized, bias->data()) : kNoTensor;
   Node& node = graph.nodes[last];
   node.op = Op::LayerNormalization;
   node.inputs = {found->x, scale_id};
@@ -258,7 +262,8 @@ bool fuse_layer_norm_at(Graph& graph, const GraphIndex& index, size_t n) {
   return true;
 }
 
-/// One sweep with `fuse_at` over all nodes, last to first: the outermost product of a pattern is tried before its parts.
+/// One sweep with `fuse_at` over all nodes, last to first: the outermost product of a pattern is tried before its
+/// parts.
 template <typename Fuse>
 bool sweep(Graph& graph, Fuse fuse_at) {
   bool changed = false;

@@ -43,7 +43,8 @@ template <typename AttrsT>
 std::optional<std::vector<int64_t>> own_pads(const AttrsT& attrs, size_t spatial) {
   if (attrs.auto_pad == schema::AutoPad::SameUpper || attrs.auto_pad == schema::AutoPad::SameLower) return std::nullopt;
   std::vector<int64_t> pads(2 * spatial, 0);
-  if (attrs.auto_pad == schema::AutoPad::NotSet && attrs.pads.size() == pads.size()) pads.assign(attrs.pads.begin(), attrs.pads.end());
+  if (attrs.auto_pad == schema::AutoPad::NotSet && attrs.pads.size() == pads.size())
+    pads.assign(attrs.pads.begin(), attrs.pads.end());
   return pads;
 }
 
@@ -63,16 +64,20 @@ bool is_non_negative(const Graph& graph, const GraphIndex& index, TensorId id, i
     case Op::Relu:
     case Op::Sigmoid:
     case Op::HardSigmoid:
-    case Op::Softmax: return true;
-    case Op::Clip: return constant_scalar(graph, node.input(1)).value_or(-1) >= 0;
+    case Op::Softmax:
+      return true;
+    case Op::Clip:
+      return constant_scalar(graph, node.input(1)).value_or(-1) >= 0;
     case Op::MaxPool:
-    case Op::AveragePool: return is_non_negative(graph, index, node.inputs[0], depth + 1);
+    case Op::AveragePool:
+      return is_non_negative(graph, index, node.inputs[0], depth + 1);
     case Op::Concat:
       for (TensorId input : node.inputs) {
         if (!is_non_negative(graph, index, input, depth + 1)) return false;
       }
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -85,9 +90,10 @@ bool fuse_into_conv(Node& conv, const std::vector<int64_t>& more) {
   return true;
 }
 
-/// A pool's window must keep at least one real element everywhere, so pads stay below the kernel; ceil_mode adds windows
-/// whose overhang counts differently from padding.
-bool fuse_into_pool(const Graph& graph, const GraphIndex& index, Node& pool, TensorId x, const std::vector<int64_t>& more) {
+/// A pool's window must keep at least one real element everywhere, so pads stay below the kernel; ceil_mode adds
+/// windows whose overhang counts differently from padding.
+bool fuse_into_pool(const Graph& graph, const GraphIndex& index, Node& pool, TensorId x,
+                    const std::vector<int64_t>& more) {
   auto attrs = attrs_as<schema::PoolAttrsT>(pool);
   const size_t spatial = more.size() / 2;
   const auto own = own_pads(attrs, spatial);
@@ -124,7 +130,8 @@ void fuse_in(Graph& graph) {
       Node& node = graph.nodes[size_t(reader)];
       if (node.inputs[0] != padded) continue;
       const bool is_pool = node.op == Op::MaxPool || node.op == Op::AveragePool;
-      const bool fused = node.op == Op::Conv ? fuse_into_conv(node, *pads) : is_pool && fuse_into_pool(graph, index, node, x, *pads);
+      const bool fused =
+          node.op == Op::Conv ? fuse_into_conv(node, *pads) : is_pool && fuse_into_pool(graph, index, node, x, *pads);
       if (fused) node.inputs[0] = x;
     }
   }

@@ -76,10 +76,13 @@ std::optional<ProductWeights> product_weights(const Graph& graph, const Node& no
   if (element_count(graph.tensor(node.input(1)).shape) <= 0) return refuse(reason, "empty weights");
   switch (node.op) {
     case Op::Conv:
-    case Op::ConvTranspose: return convolution(graph, node, reason);
+    case Op::ConvTranspose:
+      return convolution(graph, node, reason);
     case Op::Gemm:
-    case Op::MatMul: return matrix_product(graph, node, reason);
-    default: return refuse(reason, "no product operator");
+    case Op::MatMul:
+      return matrix_product(graph, node, reason);
+    default:
+      return refuse(reason, "no product operator");
   }
 }
 

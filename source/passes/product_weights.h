@@ -11,8 +11,8 @@ namespace lq::passes {
 
 /// How the weight tensor of a product maps to output channels.
 ///   Conv          [M, C/g, k...]          channel = index along axis 0
-///   ConvTranspose [C, M/g, k...]          channel = group · M/g + index along axis 1; group = index along axis 0 · g / C
-///   Gemm          [K, N] or [N, K] (trans_b), MatMul [K, N]   channel = index along N
+///   ConvTranspose [C, M/g, k...]          channel = group · M/g + index along axis 1; group = index along axis 0 · g /
+///   C Gemm          [K, N] or [N, K] (trans_b), MatMul [K, N]   channel = index along N
 struct ProductWeights {
   TensorId weight = kNoTensor;
   TensorId bias = kNoTensor;      // constant or absent
@@ -30,8 +30,8 @@ std::optional<ProductWeights> product_weights(const Graph& graph, const Node& no
 /// Bias as one double a channel (zeros when absent). Only for a view product_weights() gave.
 std::vector<double> bias_values(const Graph& graph, const Node& node, const ProductWeights& view);
 
-/// Gemm only: alpha into the weights, beta into the bias (which becomes [N]), so that both are 1. Other operators: no-op.
-/// New constants; the old ones stay for other readers.
+/// Gemm only: alpha into the weights, beta into the bias (which becomes [N]), so that both are 1. Other operators:
+/// no-op. New constants; the old ones stay for other readers.
 Status normalize_gemm(Graph& graph, Node& node);
 
 }  // namespace lq::passes

@@ -31,8 +31,8 @@ void replace_uses(Graph& graph, TensorId from, TensorId to) {
   }
 }
 
-std::optional<std::vector<double>> per_channel_values(const Graph& graph, TensorId id, size_t rank, size_t axis_from_right,
-                                                      int64_t channels) {
+std::optional<std::vector<double>> per_channel_values(const Graph& graph, TensorId id, size_t rank,
+                                                      size_t axis_from_right, int64_t channels) {
   if (id == kNoTensor || channels <= 0) return std::nullopt;
   const std::optional<std::vector<float>> values = constant_floats(graph, id);
   if (!values || values->empty()) return std::nullopt;

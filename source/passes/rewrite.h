@@ -35,7 +35,7 @@ void replace_uses(Graph& graph, TensorId from, TensorId to);
 
 /// The output's value for each of `channels` along `axis` counted from the right (1 = last axis) if `id` is a float
 /// constant that varies along that axis only and does not enlarge an output of rank `rank`; otherwise nothing.
-std::optional<std::vector<double>> per_channel_values(const Graph& graph, TensorId id, size_t rank, size_t axis_from_right,
-                                                      int64_t channels);
+std::optional<std::vector<double>> per_channel_values(const Graph& graph, TensorId id, size_t rank,
+                                                      size_t axis_from_right, int64_t channels);
 
 }  // namespace lq::passes

@@ -5,7 +5,9 @@
 namespace lq::quantization {
 namespace {
 
-bool needs_histograms(const calibration::MethodChoice& method) { return method.row->threshold != calibration::minmax_threshold; }
+bool needs_histograms(const calibration::MethodChoice& method) {
+  return method.row->threshold != calibration::minmax_threshold;
+}
 
 ValueRange with_zero(ValueRange range) { return {std::min(range.min, 0.0f), std::max(range.max, 0.0f)}; }
 
@@ -14,8 +16,8 @@ ValueRange with_value(ValueRange range, const std::optional<float>& value) {
   return {std::min(range.min, *value), std::max(range.max, *value)};
 }
 
-/// KL compares shapes of distributions and knows nothing of magnitudes: on sparse tensors with few large values, which decide
-/// the result, it clips them away. It may clip only where that lowers the expected squared error.
+/// KL compares shapes of distributions and knows nothing of magnitudes: on sparse tensors with few large values, which
+/// decide the result, it clips them away. It may clip only where that lowers the expected squared error.
 bool clipping_costs_more(const calibration::Histogram& histogram, ValueRange threshold, int levels) {
   const double clipped = std::max(-double(threshold.min), double(threshold.max));
   return calibration::expected_squared_error(histogram, clipped, levels) >
@@ -32,7 +34,8 @@ GroupRange measured_range(const ParamGroup& group, const Calibration& calibratio
     const calibration::Histogram& histogram = calibration.histograms->histograms[tap];
     const int levels = calibration::levels_for(result.observed, options.mode, options.target);
     result.threshold = calibration::compute_threshold(options.method, histogram, levels);
-    if (is_kl && clipping_costs_more(histogram, result.threshold, levels)) result.threshold = with_zero(result.observed);
+    if (is_kl && clipping_costs_more(histogram, result.threshold, levels))
+      result.threshold = with_zero(result.observed);
     result.clipped_share = calibration::clipped_share(histogram, result.threshold);
   } else {
     result.clipped_share = 0;
@@ -61,7 +64,8 @@ std::vector<TensorId> tensors_to_watch(const Graph& graph, const ParamGroups& gr
 }
 
 Result<Calibration> calibrate(const ModelIr& model, const ParamGroups& groups, const RangeOptions& options,
-                              const calibration::DataSource& source, const calibration::CollectorOptions& collector_options) {
+                              const calibration::DataSource& source,
+                              const calibration::CollectorOptions& collector_options) {
   Calibration result;
   result.taps = tensors_to_watch(model.main(), groups);
   LQ_ASSIGN_OR_RETURN(const auto collector, calibration::Collector::create(model, result.taps, collector_options));
@@ -72,7 +76,8 @@ Result<Calibration> calibrate(const ModelIr& model, const ParamGroups& groups, c
   return result;
 }
 
-std::vector<GroupRange> choose_group_ranges(const ParamGroups& groups, const Calibration& calibration, const RangeOptions& options) {
+std::vector<GroupRange> choose_group_ranges(const ParamGroups& groups, const Calibration& calibration,
+                                            const RangeOptions& options) {
   std::vector<GroupRange> ranges;
   for (const ParamGroup& group : groups.groups()) {
     GroupRange result;

@@ -19,8 +19,8 @@ struct RangeOptions {
 
 struct GroupRange {
   QuantParams params;
-  ValueRange observed;        // everything seen
-  ValueRange threshold;       // what the parameters cover
+  ValueRange observed;   // everything seen
+  ValueRange threshold;  // what the parameters cover
   std::optional<double> clipped_share;
 };
 
@@ -39,7 +39,9 @@ std::vector<TensorId> tensors_to_watch(const Graph& graph, const ParamGroups& gr
 Result<Calibration> calibrate(const ModelIr& model, const ParamGroups& groups, const RangeOptions& options,
                               const calibration::DataSource& source, const calibration::CollectorOptions& collector);
 
-/// One entry a group. With KL a graph input keeps its observed range: pixels are not the long-tailed activations KL is made for.
-std::vector<GroupRange> choose_group_ranges(const ParamGroups& groups, const Calibration& calibration, const RangeOptions& options);
+/// One entry a group. With KL a graph input keeps its observed range: pixels are not the long-tailed activations KL is
+/// made for.
+std::vector<GroupRange> choose_group_ranges(const ParamGroups& groups, const Calibration& calibration,
+                                            const RangeOptions& options);
 
 }  // namespace lq::quantization

@@ -34,10 +34,12 @@ double scale_of_zero_channel(double bias, const Bounds& bounds) {
 
 }  // namespace
 
-QuantizedProduct quantize_product(const std::vector<float>& weights, const std::vector<int32_t>& channel, const std::vector<double>& bias,
-                                  size_t channels, const QuantParams& input, float output_scale, WeightGranularity granularity) {
+QuantizedProduct quantize_product(const std::vector<float>& weights, const std::vector<int32_t>& channel,
+                                  const std::vector<double>& bias, size_t channels, const QuantParams& input,
+                                  float output_scale, WeightGranularity granularity) {
   const int32_t zero_point = zero_point_at(input, 0);
-  const Bounds bounds{double(scale_at(input, 0)), double(std::max(input.qmax - zero_point, zero_point - input.qmin)), double(output_scale)};
+  const Bounds bounds{double(scale_at(input, 0)), double(std::max(input.qmax - zero_point, zero_point - input.qmin)),
+                      double(output_scale)};
   QuantizedProduct result;
   result.weight_scale = weight_scales(weights, channel, channels, granularity);
   std::vector<bool> raised(channels, false), is_zero(channels, true);

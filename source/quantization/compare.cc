@@ -61,7 +61,8 @@ const float* float_output(const Session& session, size_t i, size_t& count) {
 /// The quantized side: one session a worker, following the float session's samples.
 class Int8Side {
  public:
-  Int8Side(std::shared_ptr<const Model> model, const calibration::DataSource& source, const calibration::CollectorOptions& options)
+  Int8Side(std::shared_ptr<const Model> model, const calibration::DataSource& source,
+           const calibration::CollectorOptions& options)
       : model_(std::move(model)), source_(source), options_(options) {}
 
   Status run(const Sample& sample) {
@@ -92,8 +93,8 @@ class Int8Side {
   std::map<std::string, Shape> shapes_;
 };
 
-SampleSums sums_of(const Session& f, const Session& q, const std::vector<size_t>& f_places, const std::vector<size_t>& q_places,
-                   size_t model_outputs) {
+SampleSums sums_of(const Session& f, const Session& q, const std::vector<size_t>& f_places,
+                   const std::vector<size_t>& q_places, size_t model_outputs) {
   SampleSums sums;
   sums.used = true;
   size_t count = 0, other = 0;
@@ -110,7 +111,8 @@ SampleSums sums_of(const Session& f, const Session& q, const std::vector<size_t>
     const Sums d = difference(a, b, count);
     sums.outputs.signal += d.signal;
     sums.outputs.noise += d.noise;
-    if (!sums.same_top1 && count > 1) sums.same_top1 = std::max_element(a, a + count) - a == std::max_element(b, b + count) - b;
+    if (!sums.same_top1 && count > 1)
+      sums.same_top1 = std::max_element(a, a + count) - a == std::max_element(b, b + count) - b;
   }
   return sums;
 }
@@ -123,7 +125,8 @@ Comparison join(const std::vector<SampleSums>& samples, size_t pairs) {
   for (const SampleSums& sample : samples) {
     if (!sample.used) continue;
     ++result.samples;
-    for (size_t p = 0; p < pairs; ++p) totals[p].signal += sample.pairs[p].signal, totals[p].noise += sample.pairs[p].noise;
+    for (size_t p = 0; p < pairs; ++p)
+      totals[p].signal += sample.pairs[p].signal, totals[p].noise += sample.pairs[p].noise;
     outputs.signal += sample.outputs.signal, outputs.noise += sample.outputs.noise;
     with_top1 += sample.same_top1 ? 1 : 0;
     same += sample.same_top1.value_or(false) ? 1 : 0;
@@ -143,8 +146,9 @@ std::optional<double> sqnr_db(double signal, double noise) {
   return std::clamp(10 * std::log10(signal / noise), -200.0, 200.0);
 }
 
-Result<Comparison> compare_models(const ModelIr& float_model, const ModelIr& int8_model, const std::vector<ComparedTensor>& pairs,
-                                  const calibration::DataSource& source, const calibration::CollectorOptions& options) {
+Result<Comparison> compare_models(const ModelIr& float_model, const ModelIr& int8_model,
+                                  const std::vector<ComparedTensor>& pairs, const calibration::DataSource& source,
+                                  const calibration::CollectorOptions& options) {
   std::vector<std::string> float_names, int8_names;
   for (const ComparedTensor& pair : pairs) float_names.push_back(pair.float_name), int8_names.push_back(pair.int8_name);
   std::vector<size_t> f_places, q_places;
@@ -165,7 +169,8 @@ Result<Comparison> compare_models(const ModelIr& float_model, const ModelIr& int
     Int8Side& side = sides[size_t(worker)];
     const Status status = side.run(sample);
     if (status.ok()) {
-      samples[index_of_sample[sample.name]] = sums_of(session, *side.session(), f_places, q_places, float_model.main().outputs.size());
+      samples[index_of_sample[sample.name]] =
+          sums_of(session, *side.session(), f_places, q_places, float_model.main().outputs.size());
       return;
     }
     const std::lock_guard<std::mutex> lock(mutex);

@@ -25,7 +25,8 @@ struct Comparison {
 std::optional<double> sqnr_db(double signal, double noise);
 
 /// Sums are kept per sample and added in sample order: the numbers do not depend on the thread count.
-Result<Comparison> compare_models(const ModelIr& float_model, const ModelIr& int8_model, const std::vector<ComparedTensor>& pairs,
-                                  const calibration::DataSource& source, const calibration::CollectorOptions& options);
+Result<Comparison> compare_models(const ModelIr& float_model, const ModelIr& int8_model,
+                                  const std::vector<ComparedTensor>& pairs, const calibration::DataSource& source,
+                                  const calibration::CollectorOptions& options);
 
 }  // namespace lq::quantization

@@ -11,7 +11,11 @@ namespace {
 class Builder {
  public:
   Builder(const Graph& graph, const PrecisionPlan& plan)
-      : graph_(graph), plan_(plan), index_(graph), has_int8_(graph.tensors.size(), false), parent_(graph.tensors.size()) {
+      : graph_(graph),
+        plan_(plan),
+        index_(graph),
+        has_int8_(graph.tensors.size(), false),
+        parent_(graph.tensors.size()) {
     std::iota(parent_.begin(), parent_.end(), 0);
   }
 
@@ -46,7 +50,8 @@ class Builder {
       const Node& node = graph_.nodes[n];
       if (!is_int8(int(n))) continue;
       for (size_t i : data_inputs(graph_, node)) {
-        if (plan_[n].fused_into < 0 && !graph_.tensor(node.inputs[i]).is_constant()) has_int8_[size_t(node.inputs[i])] = true;
+        if (plan_[n].fused_into < 0 && !graph_.tensor(node.inputs[i]).is_constant())
+          has_int8_[size_t(node.inputs[i])] = true;
       }
       if (is_weight_product(graph_, node)) continue;  // only where an int8 reader asks for it, above
       const int last = plan_[n].fused_activation < 0 ? int(n) : plan_[n].fused_activation;
@@ -56,7 +61,8 @@ class Builder {
     }
   }
 
-  /// True if every int8 reader of the group `g`, beyond the operators that only move its values, is a Concat of group `c`.
+  /// True if every int8 reader of the group `g`, beyond the operators that only move its values, is a Concat of group
+  /// `c`.
   bool only_feeds(TensorId g, TensorId c) const {
     for (size_t id = 0; id < graph_.tensors.size(); ++id) {
       if (!has_int8_[id] || root(TensorId(id)) != g) continue;
@@ -124,9 +130,14 @@ class Builder {
     switch (graph_.nodes[size_t(producer)].op) {
       case Op::Sigmoid:
       case Op::HardSigmoid:
-      case Op::Softmax: group.fixed = ValueRange{0, 1}; break;
-      case Op::Tanh: group.fixed = ValueRange{-1, 1}; break;
-      default: break;
+      case Op::Softmax:
+        group.fixed = ValueRange{0, 1};
+        break;
+      case Op::Tanh:
+        group.fixed = ValueRange{-1, 1};
+        break;
+      default:
+        break;
     }
   }
 

@@ -9,18 +9,20 @@
 namespace lq::quantization {
 
 struct ParamGroup {
-  std::vector<TensorId> members;     // ascending
-  TensorId calibrated = kNoTensor;   // the member whose values decide the range
-  std::optional<ValueRange> fixed;   // range known from the operator that writes it: [0,1] of Sigmoid, Softmax; [−1,1] of Tanh
-  std::optional<float> must_hold;    // constant of a Pad inside the group: widens the range
-  bool is_graph_input = false;       // raw data: its observed range counts, not a threshold
+  std::vector<TensorId> members;    // ascending
+  TensorId calibrated = kNoTensor;  // the member whose values decide the range
+  std::optional<ValueRange>
+      fixed;  // range known from the operator that writes it: [0,1] of Sigmoid, Softmax; [−1,1] of Tanh
+  std::optional<float> must_hold;  // constant of a Pad inside the group: widens the range
+  bool is_graph_input = false;     // raw data: its observed range counts, not a threshold
 };
 
 class ParamGroups {
  public:
   /// Which tensors get int8 values: data inputs of int8 nodes, outputs of int8 nodes other than float-writing products.
-  /// Input and outputs of a pass-through operator share parameters. Concat: an input whose int8 readers all end in this Concat
-  /// takes the Concat's parameters (its producer writes them directly); others keep their own and are requantized.
+  /// Input and outputs of a pass-through operator share parameters. Concat: an input whose int8 readers all end in this
+  /// Concat takes the Concat's parameters (its producer writes them directly); others keep their own and are
+  /// requantized.
   static ParamGroups build(const Graph& graph, const PrecisionPlan& plan);
 
   const std::vector<ParamGroup>& groups() const { return groups_; }

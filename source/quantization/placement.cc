@@ -118,14 +118,16 @@ class Placer {
     if (int8) {
       for (size_t i : data_inputs(graph_, old_nodes_[size_t(n)])) is_data[i] = true;
     }
-    if (int8 && plan(n).fused_into >= 0) return {};  // reads its producer's float value, which never leaves the accumulator
+    if (int8 && plan(n).fused_into >= 0)
+      return {};  // reads its producer's float value, which never leaves the accumulator
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const TensorId id = node.inputs[i];
       if (id == kNoTensor) continue;
       if (!is_data[i]) {
         if (!graph_.tensor(id).is_constant()) node.inputs[i] = float_value(id);
       } else if (graph_.tensor(id).is_constant()) {
-        node.inputs[i] = node.op == Op::Concat ? constant_with_params(id, group(node.outputs[0])) : constant_operand(id);
+        node.inputs[i] =
+            node.op == Op::Concat ? constant_with_params(id, group(node.outputs[0])) : constant_operand(id);
       } else {
         node.inputs[i] = node.op == Op::Concat ? concat_input(id, group(node.outputs[0])) : value_[size_t(id)];
       }
@@ -194,12 +196,15 @@ class Placer {
     std::string reason;
     const auto view = passes::product_weights(graph_, node, &reason);
     if (!view) return internal_error(node_label(graph_, old_nodes_[size_t(n)]) + ": " + reason);
-    const TensorId result = plan(n).fused_activation < 0 ? node.outputs[0] : old_nodes_[size_t(plan(n).fused_activation)].outputs[0];
-    const int input_group = group(old_nodes_[size_t(n)].inputs[0]), output_group = writes_float(result) ? -1 : group(result);
+    const TensorId result =
+        plan(n).fused_activation < 0 ? node.outputs[0] : old_nodes_[size_t(plan(n).fused_activation)].outputs[0];
+    const int input_group = group(old_nodes_[size_t(n)].inputs[0]),
+              output_group = writes_float(result) ? -1 : group(result);
     const float output_scale = output_group < 0 ? 0.0f : scale_at(input_.params[size_t(output_group)], 0);
     const std::vector<float> weights = *constant_floats(graph_, view->weight);
     const Shape shape = graph_.tensor(view->weight).shape;
-    const std::vector<double> bias = view->bias == kNoTensor ? std::vector<double>() : passes::bias_values(graph_, node, *view);
+    const std::vector<double> bias =
+        view->bias == kNoTensor ? std::vector<double>() : passes::bias_values(graph_, node, *view);
     const std::vector<int32_t> channel = view->channel_of_element(shape);
     const QuantizedProduct product = quantize_product(weights, channel, bias, size_t(view->channels),
                                                       input_.params[size_t(input_group)], output_scale, input_.weights);
@@ -213,7 +218,8 @@ class Placer {
 
   TensorId add_bias(TensorId id, const QuantizedProduct& product) {
     const std::string base = graph_.tensor(id).name;
-    const TensorId q = graph_.add_constant(unique_name(base + "_q"), DType::Int32, {int64_t(product.bias.size())}, product.bias.data());
+    const TensorId q = graph_.add_constant(unique_name(base + "_q"), DType::Int32, {int64_t(product.bias.size())},
+                                           product.bias.data());
     QuantParams params = per_tensor_params(DType::Int32, 1, 0);
     params.granularity = schema::Granularity::PerChannel;
     params.axis = 0;
@@ -225,13 +231,13 @@ class Placer {
 
   void note(int n, const QuantizedProduct& product, const std::vector<int32_t>& channel, bool float_output) {
     NodeNotes& notes = notes_[size_t(n)];
-    notes.raised_channels = product.raised;
     notes.float_output = float_output;
     std::vector<bool> used(product.weight_scale.size(), false);
     for (size_t i = 0; i < channel.size(); ++i) {
       if (product.weights[i] != 0) used[size_t(channel[i])] = true;
     }
     for (bool u : used) notes.zero_channels += u ? 0 : 1;
+    for (int32_t c : product.raised) notes.raised_channels += used[size_t(c)] ? 1 : 0;
   }
 
   /// For each float result: where it can be compared with the float model's.
@@ -248,10 +254,10 @@ class Placer {
   Graph& graph_;
   const PlacementInput& input_;
   std::vector<NodeNotes>& notes_;
-  const passes::GraphIndex index_;        // of the graph as it was
+  const passes::GraphIndex index_;  // of the graph as it was
   const std::vector<Node> old_nodes_;
-  std::vector<Node> nodes_;               // the new list
-  std::vector<TensorId> value_;           // by old tensor: its dequantized value
+  std::vector<Node> nodes_;      // the new list
+  std::vector<TensorId> value_;  // by old tensor: its dequantized value
   std::map<std::pair<TensorId, int>, TensorId> requantized_;
   std::set<std::string> names_;
   std::set<TensorId> redirected_;

@@ -13,22 +13,23 @@ namespace lq::quantization {
 
 /// What the report wants to know of each float node.
 struct NodeNotes {
-  std::vector<int32_t> raised_channels;  // weight scales raised to keep accumulators and multipliers in bounds
-  int64_t zero_channels = 0;             // output channels whose weights are all zero
-  std::string float_name, int8_name;     // its result in the graph as it was, and the float tensor that holds it now; empty: none
-  bool float_output = false;             // a product that writes float
+  int64_t raised_channels = 0;  // living channels whose weight scale was raised (bias.h)
+  int64_t zero_channels = 0;    // output channels whose int8 weights are all zero
+  std::string float_name,
+      int8_name;              // its result in the graph as it was, and the float tensor that holds it now; empty: none
+  bool float_output = false;  // a product that writes float
 };
 
 struct PlacementInput {
   const PrecisionPlan* plan = nullptr;
   const ParamGroups* groups = nullptr;
-  std::vector<QuantParams> params;              // one a group
+  std::vector<QuantParams> params;                // one a group
   std::vector<std::optional<ValueRange>> ranges;  // one a group: what calibration saw (or the fixed range)
   WeightGranularity weights = WeightGranularity::kPerChannel;
 };
 
-/// Rewrites `graph`, whose tensor names must be unique. Meaning of the result: docs/NUMERICS.md. Shapes of new tensors are those of the values they carry.
-/// `notes`: one entry a node of the graph as it was.
+/// Rewrites `graph`, whose tensor names must be unique. Meaning of the result: docs/NUMERICS.md. Shapes of new tensors
+/// are those of the values they carry. `notes`: one entry a node of the graph as it was.
 Status place_quantization(Graph& graph, const PlacementInput& input, std::vector<NodeNotes>& notes);
 
 }  // namespace lq::quantization

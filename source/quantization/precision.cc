@@ -15,8 +15,8 @@ bool is_activation(const Graph& graph, TensorId id) {
   return id != kNoTensor && !graph.tensor(id).is_constant() && graph.tensor(id).dtype == DType::Float32;
 }
 
-/// Tables whose 256 entries resolve the function. Exp, Log, Reciprocal, Sqrt change too fast for 8-bit inputs, Floor and
-/// its kin jump, Sin and Cos usually see large phases: those run in float although a file may ask for their tables.
+/// Tables whose 256 entries resolve the function. Exp, Log, Reciprocal, Sqrt change too fast for 8-bit inputs, Floor
+/// and its kin jump, Sin and Cos usually see large phases: those run in float although a file may ask for their tables.
 bool is_table_worthy(Op op) {
   switch (op) {
     case Op::Relu:
@@ -33,8 +33,10 @@ bool is_table_worthy(Op op) {
     case Op::Erf:
     case Op::Softplus:
     case Op::Neg:
-    case Op::Abs: return true;
-    default: return false;
+    case Op::Abs:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -75,7 +77,8 @@ std::string check_constant_operand(const Graph& graph, const Node& node) {
       if (v != 0) smallest = std::min(smallest, std::abs(v));
     }
     // Relative error of the smallest entry is largest/254/smallest; 2 % is what a factor may be off.
-    if (node.op == Op::Mul && smallest * 5 < largest) return "its constant factors span too wide a range for one int8 scale";
+    if (node.op == Op::Mul && smallest * 5 < largest)
+      return "its constant factors span too wide a range for one int8 scale";
   }
   return constants == node.inputs.size() ? "all its inputs are constants" : "";
 }
@@ -83,13 +86,15 @@ std::string check_constant_operand(const Graph& graph, const Node& node) {
 std::string check_resize(const Node& node) {
   const auto& attrs = attrs_as<schema::ResizeAttrsT>(node);
   if (attrs.antialias) return "anti-aliased Resize has no int8 form";
-  if (attrs.coordinate_mode == schema::CoordinateMode::TfCropAndResize) return "Resize by tf_crop_and_resize has no int8 form";
+  if (attrs.coordinate_mode == schema::CoordinateMode::TfCropAndResize)
+    return "Resize by tf_crop_and_resize has no int8 form";
   return "";
 }
 
 std::string check_pass_through(const Graph& graph, const Node& node) {
   if (node.output(1) != kNoTensor && node.op == Op::MaxPool) return "MaxPool with indices has no int8 form";
-  if (node.op == Op::Pad && node.input(2) != kNoTensor && !passes::constant_scalar(graph, node.input(2))) return "its pad value is no constant";
+  if (node.op == Op::Pad && node.input(2) != kNoTensor && !passes::constant_scalar(graph, node.input(2)))
+    return "its pad value is no constant";
   if (node.op == Op::Resize) return check_resize(node);
   return "";
 }
@@ -100,32 +105,42 @@ std::string check_average(const Graph& graph, const Node& node) {
   const auto axes = constant_ints(graph, node.input(1));
   if (node.input(1) != kNoTensor && !axes) return "its axes are no constants";
   const bool no_axes = !axes || axes->empty();
-  return no_axes && attrs_as<schema::ReduceAttrsT>(node).noop_with_empty_axes ? "a ReduceMean over no axes is a copy" : "";
+  return no_axes && attrs_as<schema::ReduceAttrsT>(node).noop_with_empty_axes ? "a ReduceMean over no axes is a copy"
+                                                                              : "";
 }
 
 /// Empty: NUMERICS has an integer rule for this very node.
 std::string why_not_int8(const Graph& graph, const Node& node) {
   for (size_t i : data_inputs(graph, node)) {
     const TensorId id = node.inputs[i];
-    if (!is_activation(graph, id) && !is_float_constant(graph, id)) return "its data input is neither a float activation nor a constant";
+    if (!is_activation(graph, id) && !is_float_constant(graph, id))
+      return "its data input is neither a float activation nor a constant";
   }
   switch (rule_of(node)) {
-    case QuantRule::kProduct: return check_product(graph, node);
+    case QuantRule::kProduct:
+      return check_product(graph, node);
     case QuantRule::kAddSub:
-    case QuantRule::kMul: return check_constant_operand(graph, node);
+    case QuantRule::kMul:
+      return check_constant_operand(graph, node);
     case QuantRule::kTable:
       if (!is_activation(graph, node.input(0))) return "its input is a constant";
       if (!is_table_worthy(node.op)) return "8-bit inputs do not resolve this function";
       for (size_t i = 1; i < node.inputs.size(); ++i) {
-        if (node.inputs[i] != kNoTensor && !passes::constant_scalar(graph, node.inputs[i])) return "its limits are no constants";
+        if (node.inputs[i] != kNoTensor && !passes::constant_scalar(graph, node.inputs[i]))
+          return "its limits are no constants";
       }
       return "";
-    case QuantRule::kPRelu: return is_float_constant(graph, node.input(1)) ? "" : "its slope is no constant";
-    case QuantRule::kAverage: return check_average(graph, node);
+    case QuantRule::kPRelu:
+      return is_float_constant(graph, node.input(1)) ? "" : "its slope is no constant";
+    case QuantRule::kAverage:
+      return check_average(graph, node);
     case QuantRule::kPassThrough:
-      return node.op == Op::Concat || is_activation(graph, node.input(0)) ? check_pass_through(graph, node) : "its data is a constant";
-    case QuantRule::kResize: return check_resize(node);
-    case QuantRule::kFloatOnly: break;
+      return node.op == Op::Concat || is_activation(graph, node.input(0)) ? check_pass_through(graph, node)
+                                                                          : "its data is a constant";
+    case QuantRule::kResize:
+      return check_resize(node);
+    case QuantRule::kFloatOnly:
+      break;
   }
   return "no int8 form";
 }
@@ -232,9 +247,12 @@ class Demotion {
     switch (node.op) {
       case Op::LayerNormalization:
       case Op::Pow:
-      case Op::ReduceL2: return true;
-      case Op::Mul: return node.inputs[0] == node.inputs[1];
-      default: return false;
+      case Op::ReduceL2:
+        return true;
+      case Op::Mul:
+        return node.inputs[0] == node.inputs[1];
+      default:
+        return false;
     }
   }
 
@@ -300,7 +318,8 @@ bool is_weight_product(const Graph& graph, const Node& node) {
 std::vector<size_t> data_inputs(const Graph& graph, const Node& node) {
   switch (rule_of(node)) {
     case QuantRule::kAddSub:
-    case QuantRule::kMul: return {0, 1};
+    case QuantRule::kMul:
+      return {0, 1};
     case QuantRule::kProduct:
       if (node.op == Op::MatMul && !graph.tensor(node.inputs[1]).is_constant()) return {0, 1};
       return {0};
@@ -310,8 +329,10 @@ std::vector<size_t> data_inputs(const Graph& graph, const Node& node) {
       for (size_t i = 0; i < all.size(); ++i) all[i] = i;
       return all;
     }
-    case QuantRule::kFloatOnly: return {};
-    default: return {0};
+    case QuantRule::kFloatOnly:
+      return {};
+    default:
+      return {0};
   }
 }
 

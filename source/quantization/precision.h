@@ -17,16 +17,16 @@ enum class Precision : uint8_t {
 
 struct NodePlan {
   Precision precision = Precision::kFloat;
-  std::string reason;          // why it is float; empty for int8
-  int fused_activation = -1;   // int8: the Relu or Clip behind it that only narrows its output range; a node index
-  int fused_into = -1;         // int8 Relu or Clip: the node it is fused into
+  std::string reason;         // why it is float; empty for int8
+  int fused_activation = -1;  // int8: the Relu or Clip behind it that only narrows its output range; a node index
+  int fused_into = -1;        // int8 Relu or Clip: the node it is fused into
 };
 
 /// One entry a node of the graph, same order.
 using PrecisionPlan = std::vector<NodePlan>;
 
-/// The inputs of `node` that carry activations (not weights, bias, shapes, slopes). Constants count as activations where
-/// an operator treats both sides alike (Add, Concat …).
+/// The inputs of `node` that carry activations (not weights, bias, shapes, slopes). Constants count as activations
+/// where an operator treats both sides alike (Add, Concat …).
 std::vector<size_t> data_inputs(const Graph& graph, const Node& node);
 
 /// The rule `node` follows when its data is int8; linear Resize is kResize, nearest kPassThrough.
@@ -36,10 +36,11 @@ bool is_weight_product(const Graph& graph, const Node& node);
 /// True when the tensor is a float32 constant.
 bool is_float_constant(const Graph& graph, TensorId id);
 
-/// Decides for every node. `skip`: ECMAScript regular expressions searched in node names and labels; one that is malformed or
-/// matches no node is an error. Rules, in order:
+/// Decides for every node. `skip`: ECMAScript regular expressions searched in node names and labels; one that is
+/// malformed or matches no node is an error. Rules, in order:
 ///  1. a node is a candidate when NUMERICS has an integer rule for it and its weights are usable constants;
-///  2. operators that lead to float operators and outputs only stay float (the product before them writes float anyway),
+///  2. operators that lead to float operators and outputs only stay float (the product before them writes float
+///  anyway),
 ///     unless they are products: logits, boxes and scores keep float resolution;
 ///  3. elementwise operators that read float values only stay float: quantizing later costs one rounding less;
 ///  4. a residual sum that a normalization reads stays float, since normalizations want its full range.

@@ -58,7 +58,8 @@ class Quantizer {
   Quantizer(ModelIr& model, const QuantizeOptions& options) : model_(model), options_(options) {
     collector_.threads = options.threads;
     collector_.progress = [this](const calibration::Progress& p) {
-      static constexpr const char* kStages[] = {"", "calibrating: ranges", "calibrating: histograms", "comparing with float"};
+      static constexpr const char* kStages[] = {"", "calibrating: ranges", "calibrating: histograms",
+                                                "comparing with float"};
       if (options_.progress) options_.progress(kStages[std::clamp(p.pass, 0, 3)], p.done, p.total);
     };
   }
@@ -95,12 +96,14 @@ class Quantizer {
 
   Result<calibration::DataSource> open_samples(size_t limit) const {
     if (options_.calibration_dir.empty()) return invalid_argument("no calibration folder: give --calib DIR");
-    return calibration::DataSource::open(options_.calibration_dir, calibration::input_specs(model_, options_.input_shapes), limit);
+    return calibration::DataSource::open(options_.calibration_dir,
+                                         calibration::input_specs(model_, options_.input_shapes), limit);
   }
 
   Status calibrate_groups() {
     LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_samples(options_.max_samples));
-    log("calibrating " + std::to_string(groups_.groups().size()) + " tensors on " + std::to_string(source.size()) + " samples");
+    log("calibrating " + std::to_string(groups_.groups().size()) + " tensors on " + std::to_string(source.size()) +
+        " samples");
     LQ_ASSIGN_OR_RETURN(const Calibration calibration, calibrate(model_, groups_, parsed_.ranges, source, collector_));
     ranges_ = choose_group_ranges(groups_, calibration, parsed_.ranges);
     report_.samples_used = calibration.ranges.used;
@@ -109,7 +112,9 @@ class Quantizer {
     const ReportInput input{model_.main(), plan_, groups_, ranges_};
     describe_nodes(input, report_);
     warn_about_data(model_, calibration, input, report_);
-    if (report_.int8_nodes == 0) report_.warnings.push_back({"no operator has an int8 form: the model stays float", "see the reasons in the node table"});
+    if (report_.int8_nodes == 0)
+      report_.warnings.push_back(
+          {"no operator has an int8 form: the model stays float", "see the reasons in the node table"});
     return {};
   }
 
@@ -164,6 +169,8 @@ class Quantizer {
 
 }  // namespace
 
-Result<QuantizeReport> quantize(ModelIr& model, const QuantizeOptions& options) { return Quantizer(model, options).run(); }
+Result<QuantizeReport> quantize(ModelIr& model, const QuantizeOptions& options) {
+  return Quantizer(model, options).run();
+}
 
 }  // namespace lq

@@ -26,22 +26,27 @@ void warn(QuantizeReport& report, std::string message, std::string advice) {
 
 bool has_preprocessing(const ModelIr& model, const std::string& name) {
   return std::any_of(model.inputs.begin(), model.inputs.end(), [&](const auto& info) {
-    return info.name == name && info.preprocessing && (!info.preprocessing->mean.empty() || !info.preprocessing->std.empty());
+    return info.name == name && info.preprocessing &&
+           (!info.preprocessing->mean.empty() || !info.preprocessing->std.empty());
   });
 }
 
 /// Pixels nobody normalized, values normalized twice, blank data.
-void warn_about_input(const ModelIr& model, const Tensor& tensor, const calibration::RangeStats& stats, QuantizeReport& report) {
+void warn_about_input(const ModelIr& model, const Tensor& tensor, const calibration::RangeStats& stats,
+                      QuantizeReport& report) {
   const ValueRange range = stats.range();
-  const std::string what = "input '" + tensor.name + "' holds values from " + number(double(range.min)) + " to " + number(double(range.max));
+  const std::string what =
+      "input '" + tensor.name + "' holds values from " + number(double(range.min)) + " to " + number(double(range.max));
   const bool is_image = tensor.ranked && tensor.shape.size() == 4;
   const float largest = std::max(std::abs(range.min), std::abs(range.max));
-  if (stats.finite > 1 && range.min == range.max) {
+  if (tensor.ranked && tensor.shape.size() > 2 && range.min == range.max) {
     warn(report, what + ": every sample is blank", "check the calibration folder");
   } else if (is_image && range.min >= 0 && largest > 64 && !has_preprocessing(model, tensor.name)) {
-    warn(report, what + ": raw pixels", "fine for a model trained on raw pixels; otherwise give --preprocess or --mean and --std");
+    warn(report, what + ": raw pixels",
+         "fine for a model trained on raw pixels; otherwise give --preprocess or --mean and --std");
   } else if (is_image && largest < 0.05f) {
-    warn(report, what + ": small for an image, as if it had been scaled twice", "check --mean and --std, which are in pixel units 0…255");
+    warn(report, what + ": small for an image, as if it had been scaled twice",
+         "check --mean and --std, which are in pixel units 0…255");
   }
 }
 
@@ -50,7 +55,8 @@ void warn_about_clipping(const ReportInput& input, QuantizeReport& report) {
     const double share = input.ranges[g].clipped_share.value_or(0);
     if (share <= kClippedWarning) continue;
     const std::string& name = input.graph.tensor(input.groups.groups()[g].calibrated).name;
-    warn(report, percent(share) + " of the values of '" + name + "' lie outside its threshold", "try --method percentile or --method minmax");
+    warn(report, percent(share) + " of the values of '" + name + "' lie outside its threshold",
+         "try --method percentile or --method minmax");
   }
 }
 
@@ -82,16 +88,19 @@ void describe_nodes(const ReportInput& input, QuantizeReport& report) {
   }
 }
 
-void warn_about_data(const ModelIr& model, const Calibration& calibration, const ReportInput& input, QuantizeReport& report) {
+void warn_about_data(const ModelIr& model, const Calibration& calibration, const ReportInput& input,
+                     QuantizeReport& report) {
   if (calibration.ranges.used < kFewSamples) {
-    warn(report, "only " + std::to_string(calibration.ranges.used) + " calibration samples", "use some hundred typical ones");
+    warn(report, "only " + std::to_string(calibration.ranges.used) + " calibration samples",
+         "use some hundred typical ones");
   }
   for (size_t t = 0; t < calibration.taps.size(); ++t) {
     const calibration::RangeStats& stats = calibration.ranges.stats[t];
     const Tensor& tensor = input.graph.tensor(calibration.taps[t]);
     if (stats.nan + stats.inf > 0) {
-      warn(report, "'" + tensor.name + "' holds " + std::to_string(stats.nan) + " NaN and " + std::to_string(stats.inf) +
-                       " infinite values, first in sample " + stats.first_bad_sample,
+      warn(report,
+           "'" + tensor.name + "' holds " + std::to_string(stats.nan) + " NaN and " + std::to_string(stats.inf) +
+               " infinite values, first in sample " + stats.first_bad_sample,
            "they were left out; check the sample and the model");
     }
   }
@@ -106,13 +115,16 @@ void warn_about_weights(const ReportInput& input, const std::vector<NodeNotes>& 
   for (size_t n = 0; n < notes.size(); ++n) {
     report.nodes[n].float_output = notes[n].float_output;
     if (notes[n].zero_channels > 0) {
-      warn(report, label(input.graph, n) + ": " + std::to_string(notes[n].zero_channels) + " dead output channels (all weights zero)",
+      warn(report,
+           label(input.graph, n) + ": " + std::to_string(notes[n].zero_channels) +
+               " dead output channels (weights zero, or nothing beside their bias)",
            "they cost time and give a constant; prune them before export");
     }
-    if (!notes[n].raised_channels.empty()) {
-      warn(report, label(input.graph, n) + ": weight scales of " + std::to_string(notes[n].raised_channels.size()) +
-                       " channels were raised so that int32 accumulators and multipliers stay in range",
-           "their bias dwarfs their weights; if accuracy suffers keep the node in float with --skip");
+    if (notes[n].raised_channels > 0) {
+      warn(report,
+           label(input.graph, n) + ": " + std::to_string(notes[n].raised_channels) +
+               " channels have coarser weights than usual, since their bias or sum would leave int32",
+           "if accuracy suffers keep the node in float with --skip");
     }
   }
 }
@@ -131,8 +143,9 @@ void add_comparison(const Comparison& comparison, const std::vector<size_t>& nod
   }
   if (low == 0) return;
   const QuantizeReport::Node& row = report.nodes[worst];
-  warn(report, std::to_string(low) + " operators are below " + number(kLowSqnr) + " dB against float, the worst " + row.op + " '" + row.name +
-                   "' with " + number(*row.sqnr_db) + " dB",
+  warn(report,
+       std::to_string(low) + " operators are below " + number(kLowSqnr) + " dB against float, the worst " + row.op +
+           " '" + row.name + "' with " + number(*row.sqnr_db) + " dB",
        "compare accuracy with lq-eval; keep the first of them in float with --skip");
 }
 

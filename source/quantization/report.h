@@ -1,4 +1,5 @@
-// Fills the report from what each stage left behind. Texts are complete sentences; how they are printed is the tool's business.
+// Fills the report from what each stage left behind. Texts are complete sentences; how they are printed is the tool's
+// business.
 #pragma once
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace lq::quantization {
 
 /// Everything known about a float graph before it is rewritten. `groups` and `ranges` empty: nothing is quantized.
 struct ReportInput {
-  const Graph& graph;                    // as it was before placement
+  const Graph& graph;  // as it was before placement
   const PrecisionPlan& plan;
   const ParamGroups& groups;
   const std::vector<GroupRange>& ranges;
@@ -22,9 +23,10 @@ struct ReportInput {
 /// Node table, counts by operator. Node i of the table is node i of the graph.
 void describe_nodes(const ReportInput& input, QuantizeReport& report);
 
-/// Warnings about the model: zero channels, raised scales, clipped values, NaN and Inf, inputs that look wrongly normalised,
-/// few samples.
-void warn_about_data(const ModelIr& model, const Calibration& calibration, const ReportInput& input, QuantizeReport& report);
+/// Warnings about the model: zero channels, raised scales, clipped values, NaN and Inf, inputs that look wrongly
+/// normalised, few samples.
+void warn_about_data(const ModelIr& model, const Calibration& calibration, const ReportInput& input,
+                     QuantizeReport& report);
 void warn_about_weights(const ReportInput& input, const std::vector<NodeNotes>& notes, QuantizeReport& report);
 
 /// SQNR of each node, agreement, share of int8 multiply-adds; warns about layers far from float.

@@ -19,8 +19,8 @@ float scale_for(float largest) {
 
 }  // namespace
 
-std::vector<float> weight_scales(const std::vector<float>& weights, const std::vector<int32_t>& channel, size_t channels,
-                                 WeightGranularity granularity) {
+std::vector<float> weight_scales(const std::vector<float>& weights, const std::vector<int32_t>& channel,
+                                 size_t channels, WeightGranularity granularity) {
   std::vector<float> largest(channels, 0.0f);
   for (size_t i = 0; i < weights.size(); ++i) {
     float& of_channel = largest[size_t(channel[i])];
@@ -33,7 +33,8 @@ std::vector<float> weight_scales(const std::vector<float>& weights, const std::v
   return largest;
 }
 
-std::vector<int8_t> round_weights(const std::vector<float>& weights, const std::vector<int32_t>& channel, const std::vector<float>& scale) {
+std::vector<int8_t> round_weights(const std::vector<float>& weights, const std::vector<int32_t>& channel,
+                                  const std::vector<float>& scale) {
   std::vector<int8_t> values(weights.size());
   for (size_t i = 0; i < weights.size(); ++i) {
     values[i] = int8_t(quantize(weights[i], scale[size_t(channel[i])], 0, -kLevels, kLevels));

@@ -9,16 +9,18 @@ namespace lq::quantization {
 enum class WeightGranularity { kPerChannel, kPerTensor };
 
 struct QuantizedWeights {
-  std::vector<int8_t> values;   // −127…127, in the order of the float data
-  std::vector<float> scale;     // one an output channel; all equal for kPerTensor
+  std::vector<int8_t> values;  // −127…127, in the order of the float data
+  std::vector<float> scale;    // one an output channel; all equal for kPerTensor
 };
 
-/// Scale max|w|/127 of each channel (1 for a channel of zeros); never subnormal. `channel[i]` is the output channel of element i.
-std::vector<float> weight_scales(const std::vector<float>& weights, const std::vector<int32_t>& channel, size_t channels,
-                                 WeightGranularity granularity);
+/// Scale max|w|/127 of each channel (1 for a channel of zeros); never subnormal. `channel[i]` is the output channel of
+/// element i.
+std::vector<float> weight_scales(const std::vector<float>& weights, const std::vector<int32_t>& channel,
+                                 size_t channels, WeightGranularity granularity);
 
 /// rint(w / s) clamped to ±127, division in float as Quantize does it.
-std::vector<int8_t> round_weights(const std::vector<float>& weights, const std::vector<int32_t>& channel, const std::vector<float>& scale);
+std::vector<int8_t> round_weights(const std::vector<float>& weights, const std::vector<int32_t>& channel,
+                                  const std::vector<float>& scale);
 
 /// A constant operand of Add, Sub, Mul: one scale for all. A single value v becomes ±127 with scale |v|/127.
 QuantizedWeights quantize_constant(const std::vector<float>& values);

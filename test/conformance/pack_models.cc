@@ -49,7 +49,7 @@ std::vector<ModelCase> model_cases() {
       {"superres", "pack/models/superres_subpixel_x3.onnx", "", {}, {{"input", {1, 1, 84, 84}}}, false, {}, true},
       {"ddpm", "pack/models/ddpm_mnist_eps.onnx", "", {}, {}, false},
       {"silero", "pack/models/silero_vad_v5.onnx", "", {}, {{"input", {1, 576}}, {"state", {2, 1, 128}}}, false, {{"sr", "16000"}}},
-      {"silero_if", "pack/models/silero_vad_v5.onnx", "", {}, {{"input", {1, 576}}, {"state", {2, 1, 128}}}, false},
+      {"silero_if", "pack/models/silero_vad_v5.onnx", "", {}, {{"input", {1, 576}}, {"state", {2, 1, 128}}}, false, {}, false, false},
       {"stories", "pack/models/stories260K.onnx", "", {}, {{"input_ids", {1, 16}}}, false},
   };
 }

@@ -1,6 +1,7 @@
 // Real models as the conformance test takes them: where the file is, what to calibrate with, how much of it must be int8.
 #pragma once
 #include <map>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,10 @@ struct ModelCase {
   bool classifier = false;              // int8_mac_share must be 0.99
   std::map<std::string, std::string> fixed = {};  // inputs made constant
   bool batches = false;                      // the first output has one row a sample
+  bool golden = true;                        // the golden test's integers (0…9) are legal inputs
 };
+
+inline void PrintTo(const ModelCase& c, std::ostream* out) { *out << c.model; }  // for GoogleTest
 
 std::vector<ModelCase> model_cases();
 

@@ -9,19 +9,25 @@
 namespace lq {
 namespace {
 
+using test::GraphMaker;
 using ::testing::ElementsAre;
 using ::testing::FloatEq;
 using ::testing::FloatNear;
-using test::GraphMaker;
 
 TEST(FoldBatchNorm, ConvTakesScaleAndShift) {
   GraphMaker m;
   const TensorId x = m.input("x", {1, 1, 2, 2});
-  const TensorId conv = m.node(Op::Conv, "conv", {x, m.constant("w", {2, 1, 1, 1}, {3, 5}), m.constant("b", {2}, {1, 2})});
+  const TensorId conv =
+      m.node(Op::Conv, "conv", {x, m.constant("w", {2, 1, 1, 1}, {3, 5}), m.constant("b", {2}, {1, 2})});
   // Channel 0: scale = 2/sqrt(4) = 1, shift = 10 − 3·1 = 7. Channel 1: gamma 0 -> scale 0, shift = 20.
-  m.output(m.node(Op::BatchNormalization, "bn", {conv, m.constant("g", {2}, {2, 0}), m.constant("beta", {2}, {10, 20}),
-                                                 m.constant("mean", {2}, {3, 4}), m.constant("var", {2}, {4, 1e-10f})},
-                  [] { schema::NormAttrsT a; a.epsilon = 0; return a; }()));
+  m.output(m.node(Op::BatchNormalization, "bn",
+                  {conv, m.constant("g", {2}, {2, 0}), m.constant("beta", {2}, {10, 20}),
+                   m.constant("mean", {2}, {3, 4}), m.constant("var", {2}, {4, 1e-10f})},
+                  [] {
+                    schema::NormAttrsT a;
+                    a.epsilon = 0;
+                    return a;
+                  }()));
   m.finish();
   ASSERT_TRUE(passes::fold_batch_norm(m.model).ok());
   ASSERT_THAT(m.ops(), ElementsAre("Conv"));
@@ -35,9 +41,14 @@ TEST(FoldBatchNorm, TinyVarianceStaysFinite) {
   GraphMaker m;
   const TensorId x = m.input("x", {1, 1, 2, 2});
   const TensorId conv = m.node(Op::Conv, "conv", {x, m.constant("w", {1, 1, 1, 1}, {1e-3f})});
-  m.output(m.node(Op::BatchNormalization, "bn", {conv, m.constant("g", {1}, {1}), m.constant("beta", {1}, {0}), m.constant("mean", {1}, {0}),
-                                                 m.constant("var", {1}, {1e-10f})},
-                  [] { schema::NormAttrsT a; a.epsilon = 0; return a; }()));
+  m.output(m.node(Op::BatchNormalization, "bn",
+                  {conv, m.constant("g", {1}, {1}), m.constant("beta", {1}, {0}), m.constant("mean", {1}, {0}),
+                   m.constant("var", {1}, {1e-10f})},
+                  [] {
+                    schema::NormAttrsT a;
+                    a.epsilon = 0;
+                    return a;
+                  }()));
   m.finish();
   ASSERT_TRUE(passes::fold_batch_norm(m.model).ok());
   ASSERT_THAT(m.ops(), ElementsAre("Conv"));
@@ -77,7 +88,8 @@ TEST(FoldBatchNorm, GemmWithAlphaBetaAndTransB) {
   attrs.beta = 3;
   attrs.trans_b = true;
   // w [N=2, K=2]. y = 2·x·wᵀ + 3·c, then · (10, 100): weights ·2·10 and ·2·100, bias 3·c·(10, 100).
-  const TensorId y = m.node(Op::Gemm, "gemm", {x, m.constant("w", {2, 2}, {1, 2, 3, 4}), m.constant("c", {1}, {5})}, attrs);
+  const TensorId y =
+      m.node(Op::Gemm, "gemm", {x, m.constant("w", {2, 2}, {1, 2, 3, 4}), m.constant("c", {1}, {5})}, attrs);
   m.output(m.node(Op::Mul, "mul", {y, m.constant("s", {2}, {10, 100})}));
   m.finish();
   ASSERT_TRUE(passes::fold_batch_norm(m.model).ok());
@@ -178,17 +190,21 @@ TEST(FusePad, AveragePoolCountsThePaddedZeros) {
 }
 
 TEST(FusePad, KeepsReflectNonZeroAndChannelPads) {
-  const struct { schema::PadMode mode; float value; std::vector<int64_t> pads; } cases[] = {
-      {schema::PadMode::Reflect, 0, {0, 0, 1, 1, 0, 0, 1, 1}},
-      {schema::PadMode::Constant, 1, {0, 0, 1, 1, 0, 0, 1, 1}},
-      {schema::PadMode::Constant, 0, {0, 1, 0, 0, 0, 0, 0, 0}}};
+  const struct {
+    schema::PadMode mode;
+    float value;
+    std::vector<int64_t> pads;
+  } cases[] = {{schema::PadMode::Reflect, 0, {0, 0, 1, 1, 0, 0, 1, 1}},
+               {schema::PadMode::Constant, 1, {0, 0, 1, 1, 0, 0, 1, 1}},
+               {schema::PadMode::Constant, 0, {0, 1, 0, 0, 0, 0, 0, 0}}};
   for (const auto& c : cases) {
     GraphMaker m;
     const TensorId x = m.input("x", {1, 1, 4, 4});
     schema::PadAttrsT attrs;
     attrs.mode = c.mode;
     const TensorId pad = m.node(Op::Pad, "pad", {x, m.ints(c.pads), m.scalar(c.value)}, attrs);
-    m.output(m.node(Op::Conv, "conv", {pad, m.constant("w", {1, 1 + c.pads[1], 1, 1}, std::vector<float>(size_t(1 + c.pads[1]), 1.0f))}));
+    m.output(m.node(Op::Conv, "conv",
+                    {pad, m.constant("w", {1, 1 + c.pads[1], 1, 1}, std::vector<float>(size_t(1 + c.pads[1]), 1.0f))}));
     m.finish();
     ASSERT_TRUE(passes::fuse_pad(m.model).ok());
     EXPECT_NE(m.find("pad"), nullptr);

@@ -34,7 +34,8 @@ class GraphMaker {
   }
   TensorId scalar(float v) { return constant("scalar" + std::to_string(graph().tensors.size()), {}, {v}); }
   TensorId ints(const std::vector<int64_t>& values) {
-    return graph().add_constant("ints" + std::to_string(graph().tensors.size()), DType::Int64, {int64_t(values.size())}, values.data());
+    return graph().add_constant("ints" + std::to_string(graph().tensors.size()), DType::Int64, {int64_t(values.size())},
+                                values.data());
   }
   /// A node named `name` whose one output has the same name; shapes come from finish().
   TensorId node(Op op, const std::string& name, std::vector<TensorId> inputs) {

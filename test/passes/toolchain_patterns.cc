@@ -9,8 +9,8 @@
 namespace lq {
 namespace {
 
-using ::testing::ElementsAre;
 using test::GraphMaker;
+using ::testing::ElementsAre;
 
 std::vector<std::string> fused(GraphMaker& m, TensorId y) {
   m.output(y);
@@ -25,7 +25,8 @@ TEST(FuseFloatPatterns, SiluInEitherOrder) {
   for (const bool swap : {false, true}) {
     GraphMaker m;
     const TensorId x = m.input("x", {1, 4}), s = m.node(Op::Sigmoid, "s", {x});
-    EXPECT_THAT(fused(m, m.node(Op::Mul, "y", swap ? std::vector<TensorId>{s, x} : std::vector<TensorId>{x, s})), ElementsAre("Silu"));
+    EXPECT_THAT(fused(m, m.node(Op::Mul, "y", swap ? std::vector<TensorId>{s, x} : std::vector<TensorId>{x, s})),
+                ElementsAre("Silu"));
   }
 }
 
@@ -39,7 +40,8 @@ TEST(FuseFloatPatterns, HardSwishFromClip) {
   GraphMaker m;  // PaddleOCR's spelling: x·Clip(x + 3, 0, 6) / 6
   const TensorId x = m.input("x", {1, 4});
   const TensorId clip = m.node(Op::Clip, "clip", {m.node(Op::Add, "add", {x, m.scalar(3)}), m.scalar(0), m.scalar(6)});
-  EXPECT_THAT(fused(m, m.node(Op::Div, "y", {m.node(Op::Mul, "mul", {x, clip}), m.scalar(6)})), ElementsAre("HardSwish"));
+  EXPECT_THAT(fused(m, m.node(Op::Div, "y", {m.node(Op::Mul, "mul", {x, clip}), m.scalar(6)})),
+              ElementsAre("HardSwish"));
 }
 
 TEST(FuseFloatPatterns, HardSwishFromHardSigmoid) {
@@ -57,7 +59,8 @@ TEST(FuseFloatPatterns, HardSigmoidOfAnotherSlopeIsNoHardSwish) {
   schema::ActivationAttrsT attrs;
   attrs.alpha = 0.2f;
   attrs.beta = 0.5f;
-  EXPECT_THAT(fused(m, m.node(Op::Mul, "y", {x, m.node(Op::HardSigmoid, "h", {x}, attrs)})), ElementsAre("HardSigmoid", "Mul"));
+  EXPECT_THAT(fused(m, m.node(Op::Mul, "y", {x, m.node(Op::HardSigmoid, "h", {x}, attrs)})),
+              ElementsAre("HardSigmoid", "Mul"));
 }
 
 TEST(FuseFloatPatterns, HardSigmoidFromClip) {
@@ -91,10 +94,12 @@ TEST(FuseFloatPatterns, LayerNormalizationWithScaleAndBias) {
   GraphMaker m;
   const TensorId x = m.input("x", {kUnknownDim, 5, 3}), axes = m.ints({-1});
   const TensorId d = m.node(Op::Sub, "d", {x, m.node(Op::ReduceMean, "mean", {x, axes}, schema::ReduceAttrsT{})});
-  const TensorId var = m.node(Op::ReduceMean, "var", {m.node(Op::Pow, "pow", {d, m.scalar(2)}), axes}, schema::ReduceAttrsT{});
+  const TensorId var =
+      m.node(Op::ReduceMean, "var", {m.node(Op::Pow, "pow", {d, m.scalar(2)}), axes}, schema::ReduceAttrsT{});
   const TensorId root = m.node(Op::Sqrt, "sqrt", {m.node(Op::Add, "eps", {var, m.scalar(1e-6f)})});
   const TensorId scaled = m.node(Op::Mul, "mul", {m.node(Op::Div, "div", {d, root}), m.constant("g", {3}, {1, 2, 3})});
-  EXPECT_THAT(fused(m, m.node(Op::Add, "y", {scaled, m.constant("b", {3}, {4, 5, 6})})), ElementsAre("LayerNormalization"));
+  EXPECT_THAT(fused(m, m.node(Op::Add, "y", {scaled, m.constant("b", {3}, {4, 5, 6})})),
+              ElementsAre("LayerNormalization"));
   const Node& node = m.graph().nodes[0];
   EXPECT_THAT(m.floats(node.inputs[1]), ElementsAre(1, 2, 3));
   EXPECT_THAT(m.floats(node.inputs[2]), ElementsAre(4, 5, 6));

@@ -11,14 +11,15 @@
 namespace lq::quantization {
 namespace {
 
+using test::GraphMaker;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using test::GraphMaker;
 
 /// Adds layers by name with weights of the right shape.
 struct Net : GraphMaker {
   TensorId conv(const std::string& name, TensorId x, int64_t in, int64_t out) {
-    return node(Op::Conv, name, {x, constant(name + "_w", {out, in, 1, 1}, std::vector<float>(size_t(in * out), 0.5f))});
+    return node(Op::Conv, name,
+                {x, constant(name + "_w", {out, in, 1, 1}, std::vector<float>(size_t(in * out), 0.5f))});
   }
   TensorId concat(const std::string& name, std::vector<TensorId> inputs) {
     schema::AxisAttrsT attrs;
@@ -43,7 +44,11 @@ TEST(Precision, ReluIsFusedAndTheLastProductKeepsItsTailFloat) {
   const TensorId x = m.input("x", {1, 3, 4, 4});
   const TensorId r = m.node(Op::Relu, "relu", {m.conv("a", x, 3, 4)});
   const TensorId pooled = m.node(Op::GlobalAveragePool, "gap", {m.conv("b", r, 4, 4)});
-  m.output(m.node(Op::Flatten, "flat", {pooled}, [] { schema::AxisAttrsT a; a.axis = 1; return a; }()));
+  m.output(m.node(Op::Flatten, "flat", {pooled}, [] {
+    schema::AxisAttrsT a;
+    a.axis = 1;
+    return a;
+  }()));
   const PrecisionPlan plan = m.plan();
   auto names = m.by_name(plan);
   EXPECT_EQ(names["a"], Precision::kInt8);
@@ -77,7 +82,11 @@ TEST(Precision, ValuesThatComeInFloatAreMovedInInt8ButComputedInFloat) {
   Net m;
   const TensorId x = m.input("x", {1, 3, 4, 4});
   const TensorId scaled = m.node(Op::Mul, "normalize", {x, m.scalar(1.0f / 255)});
-  const TensorId pool = m.node(Op::MaxPool, "pool", {scaled}, [] { schema::PoolAttrsT a; a.kernel_shape = {2, 2}; return a; }());
+  const TensorId pool = m.node(Op::MaxPool, "pool", {scaled}, [] {
+    schema::PoolAttrsT a;
+    a.kernel_shape = {2, 2};
+    return a;
+  }());
   m.output(m.conv("a", pool, 3, 4));
   auto names = m.by_name(m.plan());
   EXPECT_EQ(names["normalize"], Precision::kFloat);
@@ -124,17 +133,21 @@ TEST(ParamGroups, PassThroughSharesAndConcatTakesItsOnlyReadersIn) {
   Net m;
   const TensorId x = m.input("x", {1, 3, 4, 4});
   const TensorId a = m.node(Op::Relu, "ra", {m.conv("a", x, 3, 4)}), b = m.node(Op::Relu, "rb", {m.conv("b", x, 3, 4)});
-  const TensorId pool = m.node(Op::MaxPool, "pool", {b}, [] { schema::PoolAttrsT p; p.kernel_shape = {1, 1}; return p; }());
+  const TensorId pool = m.node(Op::MaxPool, "pool", {b}, [] {
+    schema::PoolAttrsT p;
+    p.kernel_shape = {1, 1};
+    return p;
+  }());
   const TensorId shared = m.node(Op::Relu, "rs", {m.conv("s", x, 3, 4)});
   const TensorId cat = m.concat("cat", {a, pool, shared});
   m.output(m.conv("end", cat, 12, 4));
   m.output(m.conv("other", shared, 4, 4));
   const PrecisionPlan plan = m.plan();
   const ParamGroups groups = ParamGroups::build(m.graph(), plan);
-  EXPECT_EQ(groups.of(a), groups.of(cat));      // read by the Concat alone
-  EXPECT_EQ(groups.of(b), groups.of(cat));      // through the pool
+  EXPECT_EQ(groups.of(a), groups.of(cat));  // read by the Concat alone
+  EXPECT_EQ(groups.of(b), groups.of(cat));  // through the pool
   EXPECT_EQ(groups.of(pool), groups.of(cat));
-  EXPECT_NE(groups.of(shared), groups.of(cat)); // another reader wants its own resolution
+  EXPECT_NE(groups.of(shared), groups.of(cat));  // another reader wants its own resolution
   EXPECT_EQ(groups.groups()[size_t(groups.of(cat))].calibrated, cat);
   EXPECT_EQ(groups.groups()[size_t(groups.of(shared))].calibrated, shared);
   EXPECT_TRUE(groups.groups()[size_t(groups.of(x))].is_graph_input);
@@ -143,7 +156,8 @@ TEST(ParamGroups, PassThroughSharesAndConcatTakesItsOnlyReadersIn) {
 TEST(ParamGroups, FixedOutputRanges) {
   Net m;
   const TensorId x = m.input("x", {1, 3, 4, 4});
-  const TensorId s = m.node(Op::Sigmoid, "s", {m.conv("a", x, 3, 4)}), t = m.node(Op::Tanh, "t", {m.conv("b", x, 3, 4)});
+  const TensorId s = m.node(Op::Sigmoid, "s", {m.conv("a", x, 3, 4)}),
+                 t = m.node(Op::Tanh, "t", {m.conv("b", x, 3, 4)});
   m.output(m.conv("end", m.node(Op::Mul, "mul", {s, t}), 4, 4));
   const PrecisionPlan plan = m.plan();
   const ParamGroups groups = ParamGroups::build(m.graph(), plan);

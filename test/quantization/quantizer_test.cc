@@ -14,8 +14,8 @@
 namespace lq {
 namespace {
 
-using ::testing::HasSubstr;
 using test::GraphMaker;
+using ::testing::HasSubstr;
 
 /// Deterministic values in [−1, 1).
 std::vector<float> noise(size_t count, uint32_t seed) {
@@ -70,7 +70,12 @@ TensorId conv(GraphMaker& m, const std::string& name, TensorId x, int64_t in, in
 void small_net(GraphMaker& m) {
   const TensorId x = m.input("x", {1, 3, 8, 8});
   const TensorId a = m.node(Op::Relu, "relu", {conv(m, "a", x, 3, 8, 11)});
-  const TensorId pool = m.node(Op::MaxPool, "pool", {a}, [] { schema::PoolAttrsT p; p.kernel_shape = {2, 2}; p.strides = {2, 2}; return p; }());
+  const TensorId pool = m.node(Op::MaxPool, "pool", {a}, [] {
+    schema::PoolAttrsT p;
+    p.kernel_shape = {2, 2};
+    p.strides = {2, 2};
+    return p;
+  }());
   const TensorId sum = m.node(Op::Add, "add", {conv(m, "b", pool, 8, 8, 21), pool});
   m.output(m.node(Op::GlobalAveragePool, "y", {conv(m, "c", m.node(Op::HardSwish, "act", {sum}), 8, 4, 31)}));
   m.finish();
@@ -85,7 +90,9 @@ TEST_F(QuantizerTest, TheExplicitGraph) {
   EXPECT_EQ(report.float_nodes, 1u);  // the pooling that makes the output
   const Graph& graph = m.graph();
   const auto producers = producers_of(graph);
-  const auto made_by = [&](TensorId id) { return producers[size_t(id)] < 0 ? Op::Undefined : graph.nodes[size_t(producers[size_t(id)])].op; };
+  const auto made_by = [&](TensorId id) {
+    return producers[size_t(id)] < 0 ? Op::Undefined : graph.nodes[size_t(producers[size_t(id)])].op;
+  };
   for (const Node& node : graph.nodes) {
     if (node.op == Op::Conv) {
       for (TensorId id : node.inputs) EXPECT_EQ(made_by(id), Op::DequantizeLinear);
@@ -98,8 +105,8 @@ TEST_F(QuantizerTest, TheExplicitGraph) {
   EXPECT_EQ(before->quant->scale, behind->quant->scale);
   EXPECT_EQ(before->quant->zero_point, behind->quant->zero_point);
   EXPECT_EQ(before->quant->zero_point[0], -128);  // behind a Relu all 256 steps are for [0, T]
-  EXPECT_EQ(m.tensor("a_q"), nullptr);    // nothing between a product and its Relu
-  EXPECT_EQ(m.tensor("c_q"), nullptr);    // the last product writes float
+  EXPECT_EQ(m.tensor("a_q"), nullptr);            // nothing between a product and its Relu
+  EXPECT_EQ(m.tensor("c_q"), nullptr);            // the last product writes float
   EXPECT_GT(report.output_sqnr_db.value_or(0), 25);
   EXPECT_EQ(report.int8_mac_share.value_or(0), 1.0);
 }
@@ -153,7 +160,8 @@ TEST_F(QuantizerTest, OneConcatFeedsTwoConvolutions) {
   write_samples(8, {1, 3, 8, 8});
   GraphMaker m;
   const TensorId x = m.input("x", {1, 3, 8, 8});
-  const TensorId a = conv(m, "a", x, 3, 4, 1), b = m.node(Op::Mul, "hundred", {conv(m, "b", x, 3, 4, 2), m.scalar(100)});
+  const TensorId a = conv(m, "a", x, 3, 4, 1),
+                 b = m.node(Op::Mul, "hundred", {conv(m, "b", x, 3, 4, 2), m.scalar(100)});
   schema::AxisAttrsT axis;
   axis.axis = 1;
   const TensorId cat = m.node(Op::Concat, "cat", {a, b}, axis);
@@ -184,7 +192,8 @@ TEST_F(QuantizerTest, GraphsWithCornersSurvive) {
   const TensorId x = m.input("x", {1, 3, 8, 8});
   const TensorId w = m.constant("w", {2, 3, 1, 1}, std::vector<float>(6, 0));
   m.output(x);  // an output that is an input
-  m.output(conv(m, "end", m.node(Op::Relu, "r", {m.node(Op::Conv, "dead", {x, w, m.constant("b", {2}, {-10, -10})})}), 2, 3, 7));
+  m.output(conv(m, "end", m.node(Op::Relu, "r", {m.node(Op::Conv, "dead", {x, w, m.constant("b", {2}, {-10, -10})})}),
+                2, 3, 7));
   m.finish();
   const QuantizeReport report = quantized(m, options());
   for (const Tensor& t : m.graph().tensors) {

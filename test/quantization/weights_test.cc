@@ -13,10 +13,10 @@
 namespace lq::quantization {
 namespace {
 
+using test::GraphMaker;
 using ::testing::ElementsAre;
 using ::testing::FloatEq;
 using ::testing::IsEmpty;
-using test::GraphMaker;
 
 TEST(WeightScales, PerChannelIsMaxAbsOver127) {
   const std::vector<float> w = {1, -2, 0, 0, 0.5f, 0.25f};
@@ -69,7 +69,8 @@ TEST(ChannelMap, ConvGemmMatMulAndConvTranspose) {
 QuantParams input_params(float scale, int32_t zero_point) { return per_tensor_params(DType::Int8, scale, zero_point); }
 
 TEST(Product, BiasIsInUnitsOfInputTimesWeight) {
-  const QuantizedProduct p = quantize_product({1.27f, -1.27f}, {0, 1}, {0.5, -0.25}, 2, input_params(0.1f, -128), 0.05f, WeightGranularity::kPerChannel);
+  const QuantizedProduct p = quantize_product({1.27f, -1.27f}, {0, 1}, {0.5, -0.25}, 2, input_params(0.1f, -128), 0.05f,
+                                              WeightGranularity::kPerChannel);
   EXPECT_THAT(p.weight_scale, ElementsAre(FloatEq(0.01f), FloatEq(0.01f)));
   EXPECT_THAT(p.bias, ElementsAre(500, -250));  // 0.5 / (0.1·0.01)
   EXPECT_THAT(p.raised, IsEmpty());
@@ -85,7 +86,8 @@ double bound(const QuantizedProduct& p, const std::vector<int32_t>& channel, int
 TEST(Product, ALargeBiasRaisesItsChannelOnly) {
   // Channel 0: w = 1e-6, scale 7.87e-9; b / (0.01·7.87e-9) = 1.3e11 does not fit int32.
   const std::vector<int32_t> channel = {0, 1};
-  const QuantizedProduct p = quantize_product({1e-6f, 1}, channel, {10, 10}, 2, input_params(0.01f, 0), 0.05f, WeightGranularity::kPerChannel);
+  const QuantizedProduct p =
+      quantize_product({1e-6f, 1}, channel, {10, 10}, 2, input_params(0.01f, 0), 0.05f, WeightGranularity::kPerChannel);
   EXPECT_THAT(p.raised, ElementsAre(0));
   EXPECT_LE(bound(p, channel, 0, 128), 2147483647.0);
   EXPECT_NEAR(double(p.bias[0]) * 0.01 * double(p.weight_scale[0]), 10, 1e-4);
@@ -96,21 +98,24 @@ TEST(Product, ALongAccumulatorRaisesTheScale) {
   // 255·127·70000 = 2.27e9 > 2^31 − 1.
   const std::vector<float> w(70000, 1.0f);
   const std::vector<int32_t> channel(w.size(), 0);
-  const QuantizedProduct p = quantize_product(w, channel, {}, 1, input_params(0.01f, -128), 0.05f, WeightGranularity::kPerChannel);
+  const QuantizedProduct p =
+      quantize_product(w, channel, {}, 1, input_params(0.01f, -128), 0.05f, WeightGranularity::kPerChannel);
   EXPECT_THAT(p.raised, ElementsAre(0));
   EXPECT_LE(bound(p, channel, 0, 255), 2147483647.0);
   EXPECT_GE(p.weights[0], 118);  // 127 / (2.27e9 / 2^31) = 120, not thrown away
 }
 
 TEST(Product, ZeroChannelsKeepTheirBias) {
-  const QuantizedProduct p = quantize_product({0, 0}, {0, 1}, {0, 0.3}, 2, input_params(1.0f, -128), 0.05f, WeightGranularity::kPerChannel);
+  const QuantizedProduct p =
+      quantize_product({0, 0}, {0, 1}, {0, 0.3}, 2, input_params(1.0f, -128), 0.05f, WeightGranularity::kPerChannel);
   EXPECT_EQ(p.weight_scale[0], 1);
   EXPECT_TRUE(is_valid_scale(p.weight_scale[1]));
   EXPECT_NEAR(double(p.bias[1]) * double(p.weight_scale[1]), 0.3, 1e-5);  // scale 1 would make it 0
 }
 
 TEST(Product, MultipliersStayNormal) {
-  const QuantizedProduct p = quantize_product({1e-30f}, {0}, {}, 1, input_params(1e-15f, 0), 1000.0f, WeightGranularity::kPerChannel);
+  const QuantizedProduct p =
+      quantize_product({1e-30f}, {0}, {}, 1, input_params(1e-15f, 0), 1000.0f, WeightGranularity::kPerChannel);
   const float product = float(double(1e-15f) * double(p.weight_scale[0]));
   EXPECT_TRUE(std::isnormal(product));
   EXPECT_TRUE(std::isnormal(float(double(1e-15f) * double(p.weight_scale[0]) / 1000.0)));

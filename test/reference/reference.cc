@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "graph/session_shapes.h"
 #include "numerics/quantize.h"
 #include "reference/values.h"
 #include "runtime/prepare_graph.h"
@@ -62,6 +63,8 @@ Status run_graph(Execution& e);
 
 Status if_node(Execution& e, const Node& node) {
   const bool condition = *e.data<uint8_t>(node.inputs[0]) != 0;
+  const std::string& unusable = e.model.graphs[size_t(node.subgraphs[condition ? 0 : 1])].unusable;
+  if (!unusable.empty()) return invalid_argument("the condition chose a branch that cannot run: " + unusable);
   Execution branch(e.model, size_t(node.subgraphs[condition ? 0 : 1]));
   for (size_t i = 0; i < branch.graph.inputs.size(); ++i) {
     const Tensor& from = e.tensor(node.inputs[i + 1]);
@@ -198,8 +201,9 @@ Result<std::vector<Value>> interpret(const ModelIr& model, const std::vector<Val
     Tensor& t = folded.main().tensor(folded.main().inputs[i]);
     t.shape = inputs[i].shape, t.ranked = true;
   }
+  sink_constants(folded);
   do {
-    LQ_RETURN_IF_ERROR(infer_shapes(folded, &evaluator));
+    LQ_RETURN_IF_ERROR(infer_session_shapes(folded, evaluator));
   } while (sink_constants(folded));
   for (Graph& graph : folded.graphs) remove_dead(graph);
 
