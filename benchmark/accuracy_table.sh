@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Quantizes every model of ../shared/pack with default options and writes docs/ACCURACY.md: float and INT8 accuracy, agreement,
 # SQNR, int8 share of multiply-adds, size. Needs the release build and the folder ../shared (or LQ_SHARED).
-# Usage: benchmark/accuracy_table.sh [OUTPUT.md]     default docs/ACCURACY.md
+# Usage: benchmark/accuracy_table.sh [OUTPUT.md] [REGEX]     default docs/ACCURACY.md, every model; REGEX picks models by name
 set -euo pipefail
 cd "$(dirname "$0")/.."
-output=${1:-docs/ACCURACY.md}
+output=${1:-docs/ACCURACY.md} only=${2:-.}
 shared=${LQ_SHARED:-../shared}
 bin=${LQ_BIN:-build/release/tools}
 pack=$shared/pack
@@ -43,7 +43,7 @@ percent() { awk -v v="$1" 'BEGIN {printf "%.1f", 100 * v}'; }
 
 rows="" failed=0
 while IFS='|' read -r name calib data offset allowed options; do
-  [ -n "$name" ] || continue
+  [ -n "$name" ] && [[ $name =~ $only ]] || continue
   model=$pack/models/$name.onnx lqm=$work/$name.lqm
   limit=(); [ "$calib" = imagenet_calib ] || limit=(--max-samples 128)
   "$bin/quantize" --quiet --calib "$pack/images/$calib" "${limit[@]}" $options -o "$lqm" "$model"
