@@ -203,11 +203,11 @@ int main(int argc, char** argv) {
   CLI::App app("Run a model (.lqm or .onnx) once.");
   Options o;
   o.model.add_model(app, "model file (.lqm or .onnx)");
-  app.add_option("--input", o.inputs, "image, .npy, .npz or .pb for an input (repeatable; in order, or by name)")->type_name("[NAME=]FILE")->take_all()->expected(1);
+  app.add_option("--input", o.inputs, "image, .npy, .npz or .pb for an input (repeatable; in order, or by name)")->type_name("[NAME=]FILE")->take_all()->expected(1)->allow_extra_args(false);
   app.add_option("--output-dir", o.output_dir, "write every output as .npy")->type_name("DIR");
   app.add_option("--top", o.top, "print the K largest values of each output")->type_name("K")->check(at_least(1));
   app.add_option("--threads", o.threads, "threads of one inference (default 1)")->check(CLI::Range(1, 256));
-  CLI::Option* expect = app.add_option("--expect", o.expects, "compare an output with a .npy file; exit 1 if outside (repeatable)")->type_name("NAME=FILE")->take_all()->expected(1);
+  CLI::Option* expect = app.add_option("--expect", o.expects, "compare an output with a .npy file; exit 1 if outside (repeatable)")->type_name("NAME=FILE")->take_all()->expected(1)->allow_extra_args(false);
   app.add_option("--atol", o.atol, "absolute tolerance of --expect (default 1e-5)")->check(at_least(0))->needs(expect);
   app.add_option("--rtol", o.rtol, "relative tolerance of --expect (default 1e-4)")->check(at_least(0))->needs(expect);
   app.add_option("--dump-all", o.dump_dir, "write every computed intermediate tensor as .npy too")->type_name("DIR");

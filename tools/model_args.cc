@@ -41,9 +41,9 @@ Result<Shape> parse_shape(const std::string& text, const std::string& option) {
 void ModelArgs::add_model(CLI::App& app, const char* description) {
   app.add_option("MODEL", path_, description)->required();
   app.add_option("--input-shape", shapes_, "shape of a dynamic input, e.g. input:1,3,224,224 (repeatable)")
-      ->type_name("NAME:DIMS")->take_all()->expected(1);
+      ->type_name("NAME:DIMS")->take_all()->expected(1)->allow_extra_args(false);
   app.add_option("--fix-input", fixed_, "make an input of an ONNX model a constant (repeatable)")
-      ->type_name("NAME=VALUE")->take_all()->expected(1);
+      ->type_name("NAME=VALUE")->take_all()->expected(1)->allow_extra_args(false);
 }
 
 void ModelArgs::add_preprocessing(CLI::App& app) {

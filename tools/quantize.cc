@@ -204,7 +204,7 @@ int main(int argc, char** argv) {
   app.add_option("--activation", q.activation, "auto, symmetric or asymmetric (default auto)")->type_name("MODE")->group("Quantization");
   app.add_option("--target", q.target, "any, or avx2: a little less resolution, faster on x86 without VNNI (default any)")->type_name("any|avx2")->group("Quantization");
   app.add_option("--weights", q.weights, "default per-channel")->type_name("per-channel|per-tensor")->group("Quantization");
-  app.add_option("--skip", q.skip, "nodes kept in float (repeatable; a pattern that matches nothing is an error)")->type_name("REGEX")->take_all()->expected(1)->group("Quantization");
+  app.add_option("--skip", q.skip, "nodes kept in float (repeatable; a pattern that matches nothing is an error)")->type_name("REGEX")->take_all()->expected(1)->allow_extra_args(false)->group("Quantization");
   CLI::Option* only_float = app.add_flag("--float", q.float_only, "convert only")->group("Quantization");
   app.add_option("--threads", o.threads, "default: every processor; the result does not depend on it")->check(CLI::Range(1, 256));
   app.add_option("--json", o.json, "write the report for machines")->type_name("FILE");

@@ -148,7 +148,8 @@ std::string why_not_int8(const Graph& graph, const Node& node) {
 /// Skip patterns: compiled once, each must match some node.
 class SkipList {
  public:
-  Status compile(const Graph& graph, const std::vector<std::string>& patterns) {
+  Status compile(const Graph& graph, const std::vector<std::string>& patterns,
+                 const std::vector<std::string>& original_names) {
     for (const std::string& pattern : patterns) {
       std::regex regex;
       try {
@@ -162,13 +163,23 @@ class SkipList {
         skipped_.insert(&node);
         matched = true;
       }
-      if (!matched) return invalid_argument("--skip '" + pattern + "' matches no node; names are listed by lq-inspect");
+      if (!matched) return no_match(pattern, regex, original_names);
     }
     return {};
   }
   bool contains(const Node& node) const { return skipped_.count(&node) != 0; }
 
  private:
+  static Status no_match(const std::string& pattern, const std::regex& regex,
+                         const std::vector<std::string>& original_names) {
+    for (const std::string& name : original_names) {
+      if (!std::regex_search(name, regex)) continue;
+      return invalid_argument("--skip '" + pattern +
+                              "' matches only nodes that were folded into another operator, such as '" + name +
+                              "'; name the convolution or product before it");
+    }
+    return invalid_argument("--skip '" + pattern + "' matches no node; names are listed by lq-inspect");
+  }
   static bool matches(const Graph& graph, const Node& node, const std::regex& regex) {
     return std::regex_search(node.name, regex) || std::regex_search(node_label(graph, node), regex);
   }
@@ -336,9 +347,10 @@ std::vector<size_t> data_inputs(const Graph& graph, const Node& node) {
   }
 }
 
-Result<PrecisionPlan> plan_precision(const Graph& graph, const std::vector<std::string>& skip) {
+Result<PrecisionPlan> plan_precision(const Graph& graph, const std::vector<std::string>& skip,
+                                     const std::vector<std::string>& original_names) {
   SkipList skipped;
-  LQ_RETURN_IF_ERROR(skipped.compile(graph, skip));
+  LQ_RETURN_IF_ERROR(skipped.compile(graph, skip, original_names));
   PrecisionPlan plan(graph.nodes.size());
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];

@@ -44,6 +44,9 @@ bool is_float_constant(const Graph& graph, TensorId id);
 ///     unless they are products: logits, boxes and scores keep float resolution;
 ///  3. elementwise operators that read float values only stay float: quantizing later costs one rounding less;
 ///  4. a residual sum that a normalization reads stays float, since normalizations want its full range.
-Result<PrecisionPlan> plan_precision(const Graph& graph, const std::vector<std::string>& skip);
+/// `original_names`: nodes of the model before operators were folded, so that the error can tell a folded node from a
+/// typo.
+Result<PrecisionPlan> plan_precision(const Graph& graph, const std::vector<std::string>& skip,
+                                     const std::vector<std::string>& original_names = {});
 
 }  // namespace lq::quantization

@@ -66,6 +66,8 @@ class Quantizer {
 
   Result<QuantizeReport> run() {
     LQ_ASSIGN_OR_RETURN(parsed_, parse(options_));
+    std::vector<std::string> original_names;
+    for (const Node& node : model_.main().nodes) original_names.push_back(node.name);
     // Weights behind Reshape, Transpose or Cast of a constant become constants first: the passes look for those.
     const Evaluator evaluator = runtime_evaluator();
     LQ_RETURN_IF_ERROR(infer_shapes(model_, &evaluator));
@@ -74,7 +76,7 @@ class Quantizer {
     make_names_unique(model_.main());
     if (options_.float_only) return keep_float();
     // Pattern errors come before the data is touched: they need no samples to be found.
-    LQ_ASSIGN_OR_RETURN(plan_, plan_precision(model_.main(), options_.skip));
+    LQ_ASSIGN_OR_RETURN(plan_, plan_precision(model_.main(), options_.skip, original_names));
     groups_ = ParamGroups::build(model_.main(), plan_);
     LQ_RETURN_IF_ERROR(calibrate_groups());
     LQ_RETURN_IF_ERROR(place());

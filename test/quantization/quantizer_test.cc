@@ -227,6 +227,12 @@ TEST_F(QuantizerTest, ErrorsSayWhatToDo) {
   QuantizeOptions o = options();
   o.skip = {"no such node"};
   EXPECT_THAT(quantize(m.model, o).status().message(), HasSubstr("no such node"));
+  GraphMaker folded;
+  const TensorId x = folded.input("x", {1, 3, 8, 8});
+  folded.output(folded.node(Op::Add, "plus", {conv(folded, "a", x, 3, 4, 1), folded.scalar(1)}));
+  folded.finish();
+  o.skip = {"plus"};
+  EXPECT_THAT(quantize(folded.model, o).status().message(), HasSubstr("folded"));
   o = options();
   o.weights = "per-row";
   EXPECT_THAT(quantize(m.model, o).status().message(), HasSubstr("per-row"));

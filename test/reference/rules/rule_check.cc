@@ -213,7 +213,9 @@ void check_model(const ModelIr& ir, uint64_t seed, const std::vector<Expect>& ex
       ASSERT_TRUE(session.ok()) << session.status().message() << "\n" << to_string(ir.main());
       if (isa == Isa::kScalar && threads == 1) expect_fused((*session)->fused_graph(), expect);
       // What another run left in memory must not matter either.
-      if (threads > 1) ASSERT_NO_FATAL_FAILURE(run_on(**session, others));
+      if (threads > 1) {
+        ASSERT_NO_FATAL_FAILURE(run_on(**session, others));
+      }
       ASSERT_NO_FATAL_FAILURE(run_on(**session, inputs));
       ASSERT_EQ((*session)->output_count(), expected->size());
       for (size_t i = 0; i < expected->size(); ++i) {
