@@ -9,8 +9,6 @@
 
 namespace lq {
 
-enum class MemoryMode { kSmall, kDefault, kSpeed };
-
 /// Best ISA of this processor, or the one LIBQUANT_ISA names; an unknown or unsupported name is an error.
 Result<Isa> default_isa();
 Result<Isa> parse_isa(const std::string& name);
