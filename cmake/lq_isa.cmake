@@ -4,7 +4,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND LQ_KERNEL_FLAGS -fno-tree-reassoc)  # g++ re-associates unrolled integer adds and spills
 endif()
 set(LQ_ISA_FOLDERS scalar)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(LQ_AVX512_WARNINGS -Wno-maybe-uninitialized -Wno-uninitialized)  # g++ 12's own header, _mm512_undefined_epi32
+endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
-  list(APPEND LQ_ISA_FOLDERS avx2)
+  list(APPEND LQ_ISA_FOLDERS avx2 avxvnni avx512vnni)
   set(LQ_ISA_FLAGS_avx2 -mavx2 -mfma)
+  set(LQ_ISA_FLAGS_avxvnni -mavx2 -mfma -mavxvnni)
+  set(LQ_ISA_FLAGS_avx512vnni -mavx2 -mfma -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni ${LQ_AVX512_WARNINGS})
 endif()

@@ -19,13 +19,13 @@ struct PanelGeometry {
   int32_t taps;
   int32_t blocks;  // full blocks of 8 input channels
   int32_t tail;    // channels (1…7) of one more, partial block; 0: none. Lanes >= tail are never used.
-  int32_t width;   // channels of the panel: 8 or 16
+  int32_t width;   // channels of the panel: 8, or a multiple of 16 up to the row's panel_width
   int32_t lanes;   // real ones, 1…width
   int32_t rows, cols;
-  void* y[2];  // channels 0…7 and 8…15 of pixel (0, 0)
-  ptrdiff_t y_row, y_col;
+  void* y;                          // pixel (0, 0)
+  ptrdiff_t y_row, y_col, y_block;  // between rows, columns and blocks of 8 channels
   bool y_blocked;  // true: all 8 lanes of a block are written, those >= lanes get zp (int8) or 0 (float);
-                   // false: only real lanes are written (linear output)
+                   // false: only real lanes are written (linear output, y_block is 8)
 };
 
 /// Family "conv_s8" and "gemm_s8". x holds q − zp widened to int16, padding holds 0.
@@ -38,6 +38,19 @@ struct ConvS8Args {
   Epilogue epilogue;
 };
 using ConvS8Fn = void (*)(const ConvS8Args& args);
+
+/// Family "conv_u8" and "gemm_u8": the same layer for processors that multiply uint8 by int8 (vpdpbusd). x holds q +
+/// 128, padding holds zp + 128, and the bias has −(zp + 128) · Σ w folded in, so that the sum is that of conv_s8 modulo
+/// 2^32. w: [blocks][taps][2 quads][width][4], then for the tail [taps][ceil(tail / 4) quads][width][4]; width is 16,
+/// 32, 48 or 64. epilogue.bias and .multiplier have `width` entries, 0 in lanes >= lanes. y_block applies to blocks
+/// with real lanes only.
+struct ConvU8Args {
+  PanelGeometry geometry;
+  const uint8_t* x;
+  const int8_t* w;
+  Epilogue epilogue;
+};
+using ConvU8Fn = void (*)(const ConvU8Args& args);
 
 /// Clamp of a float output: NaN -> low, as clamp_nan_to_low in numerics/quantize.h.
 struct FloatClamp {
@@ -87,6 +100,15 @@ struct WidenS8Args {
   int32_t zero_point;
 };
 using WidenS8Fn = void (*)(const WidenS8Args& args);
+
+/// Family "offset_u8": y[8·p + i] = x[p·x_step + i] + 128 for i < 8, p < pixels. y doesn't overlap x.
+struct OffsetU8Args {
+  const int8_t* x;
+  ptrdiff_t x_step;
+  uint8_t* y;
+  int64_t pixels;
+};
+using OffsetU8Fn = void (*)(const OffsetU8Args& args);
 
 /// Family "interleave_s16": y[16·p + 2i] = x[8·p + i], y[16·p + 2i + 1] = x[8·p + shift + i] for i < 8, p < pixels.
 struct InterleaveS16Args {

@@ -7,6 +7,9 @@
 namespace lq {
 namespace {
 
+/// One bit for each Isa.
+constexpr uint32_t bit(Isa isa) { return 1u << uint32_t(isa); }
+
 #if defined(__x86_64__) || defined(__i386__)
 // XCR0 by xgetbv; the mnemonic is spelled out so that this file needs no -mxsave.
 uint64_t read_xcr0() {
@@ -15,47 +18,50 @@ uint64_t read_xcr0() {
   return (uint64_t(high) << 32) | low;
 }
 
-// AVX2 and FMA: leaf 1 ECX bit 12 (FMA), 27 (OSXSAVE), 28 (AVX); leaf 7.0 EBX bit 5 (AVX2). XCR0 bits 1 and 2 say that
-// the operating system saves xmm and ymm on a context switch; without them the instructions fault.
-bool detect_avx2() {
+bool has(uint32_t value, uint32_t bits) { return (value & bits) == bits; }
+
+// Bits as in the Intel SDM, CPUID. XCR0 says which registers the operating system saves on a context switch; without
+// that the instructions fault: bits 1, 2: xmm, ymm; 5 to 7: opmask, zmm.
+uint32_t detect() {
+  uint32_t found = bit(Isa::kScalar);
   uint32_t a = 0, b = 0, c = 0, d = 0;
-  if (!__get_cpuid(1, &a, &b, &c, &d)) return false;
-  constexpr uint32_t kFma = 1u << 12, kOsxsave = 1u << 27, kAvx = 1u << 28;
-  if ((c & (kFma | kOsxsave | kAvx)) != (kFma | kOsxsave | kAvx)) return false;
-  if ((read_xcr0() & 6) != 6) return false;
-  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
-  return (b & (1u << 5)) != 0;
+  constexpr uint32_t kFma = 1u << 12, kOsxsave = 1u << 27, kAvx = 1u << 28;  // leaf 1 ECX
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !has(c, kFma | kOsxsave | kAvx)) return found;
+  const uint64_t saved = read_xcr0();
+  constexpr uint32_t kAvx2 = 1u << 5;  // leaf 7.0 EBX
+  if ((saved & 0x6) != 0x6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !has(b, kAvx2)) return found;
+  found |= bit(Isa::kAvx2);
+  constexpr uint32_t kF = 1u << 16, kDq = 1u << 17, kBw = 1u << 30, kVl = 1u << 31;  // leaf 7.0 EBX
+  constexpr uint32_t kVnni512 = 1u << 11;                                            // leaf 7.0 ECX
+  if ((saved & 0xE6) == 0xE6 && has(b, kF | kDq | kBw | kVl) && has(c, kVnni512)) found |= bit(Isa::kAvx512Vnni);
+  constexpr uint32_t kVnni = 1u << 4;  // leaf 7.1 EAX
+  const uint32_t subleaves = a;
+  if (subleaves >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && has(a, kVnni)) found |= bit(Isa::kAvxVnni);
+  return found;
 }
 #else
-bool detect_avx2() { return false; }
+uint32_t detect() { return bit(Isa::kScalar); }
 #endif
+
+constexpr uint32_t kBuilt = bit(Isa::kScalar)
+#ifdef LQ_HAS_AVX2
+                            | bit(Isa::kAvx2)
+#endif
+#ifdef LQ_HAS_AVXVNNI
+                            | bit(Isa::kAvxVnni)
+#endif
+#ifdef LQ_HAS_AVX512VNNI
+                            | bit(Isa::kAvx512Vnni)
+#endif
+    ;
 
 }  // namespace
 
-bool is_isa_built(Isa isa) {
-  switch (isa) {
-    case Isa::kScalar:
-      return true;
-    case Isa::kAvx2:
-#ifdef LQ_HAS_AVX2
-      return true;
-#else
-      return false;
-#endif
-  }
-  return false;
-}
+bool is_isa_built(Isa isa) { return (kBuilt & bit(isa)) != 0; }
 
 bool is_isa_supported(Isa isa) {
-  switch (isa) {
-    case Isa::kScalar:
-      return true;
-    case Isa::kAvx2: {
-      static const bool supported = detect_avx2();
-      return supported;
-    }
-  }
-  return false;
+  static const uint32_t supported = detect();
+  return (supported & bit(isa)) != 0;
 }
 
 Isa best_isa() {
@@ -63,6 +69,11 @@ Isa best_isa() {
     if (is_isa_built(Isa(i)) && is_isa_supported(Isa(i))) return Isa(i);
   }
   return Isa::kScalar;
+}
+
+Isa fallback_isa(Isa isa) {
+  // Ice Lake has the 512-bit form without the VEX one: neither VNNI includes the other.
+  return isa == Isa::kAvxVnni || isa == Isa::kAvx512Vnni ? Isa::kAvx2 : Isa::kScalar;
 }
 
 }  // namespace lq

@@ -10,5 +10,8 @@ bool is_isa_built(Isa isa);
 bool is_isa_supported(Isa isa);
 /// The fastest ISA that is built and supported. Scalar always is.
 Isa best_isa();
+/// The ISA whose kernels a processor with `isa` also runs, taken where `isa` has no kernel of its own; scalar in the
+/// end.
+Isa fallback_isa(Isa isa);
 
 }  // namespace lq

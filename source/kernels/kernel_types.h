@@ -6,8 +6,14 @@
 
 namespace lq {
 
-enum class Isa : uint8_t { kScalar = 0, kAvx2 = 1 };  // kAvx2 means AVX2 and FMA
-constexpr int kIsaCount = 2;
+/// In order of preference: the last one a processor has is its best.
+enum class Isa : uint8_t {
+  kScalar = 0,
+  kAvx2 = 1,        // AVX2 and FMA
+  kAvxVnni = 2,     // and vpdpbusd on 256 bits, VEX form
+  kAvx512Vnni = 3,  // AVX2, FMA, AVX512 F, BW, DQ, VL and VNNI
+};
+constexpr int kIsaCount = 4;
 
 /// Channels in a block of an NCHWc8 tensor.
 constexpr int kBlock = 8;
@@ -16,12 +22,12 @@ constexpr int kBlock = 8;
 /// y = clamp(rint(float(acc + bias[c]) * multiplier[c])) + zero_point, bounds as floats relative to the zero point.
 struct Epilogue {
   uint32_t struct_size;
-  const int32_t* bias;          // per output channel, padded to the tile; zero-point term already folded in
-  const float* multiplier;      // per output channel, padded to the tile
-  float low, high;              // qmin − zp, qmax − zp
+  const int32_t* bias;      // per output channel, padded to the tile; zero-point term already folded in
+  const float* multiplier;  // per output channel, padded to the tile
+  float low, high;          // qmin − zp, qmax − zp
   int32_t zero_point;
-  bool float_output;            // true: y = float(acc + bias) * multiplier, no rounding or clamp
-  bool float_clamp;             // with float_output: y is clamped to [low, high], NaN -> low (a folded Relu or Clip)
+  bool float_output;  // true: y = float(acc + bias) * multiplier, no rounding or clamp
+  bool float_clamp;   // with float_output: y is clamped to [low, high], NaN -> low (a folded Relu or Clip)
 };
 
 }  // namespace lq

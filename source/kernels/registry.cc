@@ -2,11 +2,19 @@
 
 #include <cstring>
 
+#include "kernels/cpu_features.h"
+
 namespace lq {
 
 extern const KernelTable kScalarConvKernels;
 #ifdef LQ_HAS_AVX2
 extern const KernelTable kAvx2ConvKernels;
+#endif
+#ifdef LQ_HAS_AVXVNNI
+extern const KernelTable kAvxVnniConvKernels;
+#endif
+#ifdef LQ_HAS_AVX512VNNI
+extern const KernelTable kAvx512VnniConvKernels;
 #endif
 
 namespace {
@@ -31,14 +39,23 @@ const KernelTable* const* kernel_tables(int* count) {
 #ifdef LQ_HAS_AVX2
       &kAvx2ConvKernels,
 #endif
+#ifdef LQ_HAS_AVXVNNI
+      &kAvxVnniConvKernels,
+#endif
+#ifdef LQ_HAS_AVX512VNNI
+      &kAvx512VnniConvKernels,
+#endif
   };
   *count = int(sizeof(kTables) / sizeof(kTables[0]));
   return kTables;
 }
 
 const KernelRow* find_kernel(const char* family, Isa isa) {
-  const KernelRow* row = find_exact(family, isa);
-  return row != nullptr ? row : find_exact(family, Isa::kScalar);
+  for (;;) {
+    const KernelRow* row = find_exact(family, isa);
+    if (row != nullptr || isa == Isa::kScalar) return row;
+    isa = fallback_isa(isa);
+  }
 }
 
 }  // namespace lq

@@ -12,6 +12,7 @@ struct KernelRow {
   const char* name;    // what --profile prints, e.g. "conv_s8_4x16__avx2"
   const char* family;  // same arguments, same result bits, e.g. "conv_s8"
   Isa isa;
+  int panel_width;  // products: most output channels of one call; 0: not a product
   KernelFn fn;
 };
 
@@ -23,7 +24,8 @@ struct KernelTable {
 /// The tables of this build. Add a family: define its table in the ISA's folder and list it in registry.cc.
 const KernelTable* const* kernel_tables(int* count);
 
-/// The family's row for `isa`, or its scalar twin where that ISA has none; nullptr if the family doesn't exist.
+/// The family's row for `isa`, or of the next ISA it includes (fallback_isa), down to the scalar twin; nullptr if the
+/// family doesn't exist.
 const KernelRow* find_kernel(const char* family, Isa isa);
 
 }  // namespace lq

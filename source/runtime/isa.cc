@@ -7,7 +7,7 @@
 namespace lq {
 namespace {
 
-constexpr const char* kIsaNames[kIsaCount] = {"scalar", "avx2"};
+constexpr const char* kIsaNames[kIsaCount] = {"scalar", "avx2", "avxvnni", "avx512vnni"};
 
 std::string usable_names() {
   std::string names;

@@ -43,11 +43,11 @@ PanelProblem random_panel(Random& r, bool depthwise) {
 /// Runs `call` on a fresh guarded output and returns all of its bytes.
 template <typename Call>
 std::vector<uint8_t> output_of(const PanelProblem& p, size_t element, Call&& call) {
-  std::vector<uint8_t> y(2 * p.pixels * element, 0xCD);
+  std::vector<uint8_t> y(8 * p.pixels * element, 0xCD);
   PanelGeometry g = p.geometry;
   g.tap = p.taps.data();
-  g.y[0] = y.data();
-  g.y[1] = y.data() + (g.y_blocked ? p.pixels : 8) * element;
+  g.y = y.data();
+  g.y_block = g.y_blocked ? ptrdiff_t(p.pixels) : 8;
   call(g);
   return y;
 }
@@ -67,6 +67,27 @@ std::vector<int16_t> random_int16(Random& r, size_t count, int bound) {
   const bool extreme = r.chance(20);
   for (int16_t& i : v) i = int16_t(extreme ? (r.chance(50) ? bound : -bound) : r.between(-bound, bound));
   return v;
+}
+
+void compare_u8(const KernelRow& row, const KernelRow& scalar, Random& r) {
+  PanelProblem p = random_panel(r, false);
+  PanelGeometry& g = p.geometry;
+  g.width = int32_t(16 * r.between(1, row.panel_width / 16));
+  g.lanes = int32_t(r.between(1, g.width));
+  if (!g.y_blocked) g.y_col = g.lanes + r.between(0, 3), g.y_row = g.y_col * g.cols;
+  p.pixels = size_t(g.y_row * g.rows + 72);
+  const std::vector<int8_t> x = r.int8(int64_t(p.x_size), -128);
+  const std::vector<int8_t> w = r.int8(int64_t(p.w_channels + 8 * (p.taps.size() + 1)) * 64, -128);
+  const std::vector<int32_t> bias = r.int32(64, 1000000);
+  std::vector<float> multiplier(64);
+  for (float& m : multiplier) m = r.scale() * (r.chance(5) ? 1e30f : 0.01f);
+  const Epilogue e = random_epilogue(r, bias, multiplier);
+  const auto run = [&](const KernelRow& k) {
+    return output_of(p, e.float_output ? 4 : 1, [&](const PanelGeometry& geometry) {
+      reinterpret_cast<ConvU8Fn>(k.fn)({geometry, reinterpret_cast<const uint8_t*>(x.data()), w.data(), e});
+    });
+  };
+  ASSERT_TRUE(same_bits(run(row), run(scalar)));
 }
 
 template <typename Args, typename Fn>
@@ -126,6 +147,17 @@ void compare_widen(const KernelRow& row, const KernelRow& scalar, Random& r) {
   ASSERT_TRUE(same_bits(run(row), run(scalar)));
 }
 
+void compare_offset(const KernelRow& row, const KernelRow& scalar, Random& r) {
+  const int64_t pixels = r.between(0, 40), step = r.chance(60) ? 8 : r.between(8, 40);
+  const std::vector<int8_t> x = r.int8(pixels * step + 8, -128);
+  const auto run = [&](const KernelRow& k) {
+    std::vector<uint8_t> y(size_t(pixels * 8 + 8), 0x5A);
+    reinterpret_cast<OffsetU8Fn>(k.fn)({x.data(), ptrdiff_t(step), y.data(), pixels});
+    return y;
+  };
+  ASSERT_TRUE(same_bits(run(row), run(scalar)));
+}
+
 void compare_interleave(const KernelRow& row, const KernelRow& scalar, Random& r) {
   const int64_t pixels = r.between(0, 20), shift = 8 * r.between(0, 3);
   const std::vector<int16_t> x = random_int16(r, size_t(pixels * 8 + shift + 8), 255);
@@ -142,6 +174,10 @@ bool compare(const KernelRow& row, const KernelRow& scalar, Random& r) {
   const std::string family = row.family;
   if (family == "conv_s8" || family == "gemm_s8") {
     compare_s8<ConvS8Args, ConvS8Fn>(row, scalar, r, false);
+  } else if (family == "conv_u8" || family == "gemm_u8") {
+    compare_u8(row, scalar, r);
+  } else if (family == "offset_u8") {
+    compare_offset(row, scalar, r);
   } else if (family == "depthwise_s8") {
     compare_s8<DepthwiseS8Args, DepthwiseS8Fn>(row, scalar, r, true);
   } else if (family == "conv_f32" || family == "gemm_f32") {
@@ -188,7 +224,8 @@ TEST(KernelRegistry, NamesAreUniqueAndTellTheIsa) {
     for (int i = 0; i < tables[t]->count; ++i) {
       const KernelRow& row = tables[t]->rows[i];
       EXPECT_TRUE(names.insert(row.name).second) << row.name;
-      const std::string suffix = row.isa == Isa::kScalar ? "__scalar" : "__avx2";
+      constexpr const char* kSuffix[kIsaCount] = {"__scalar", "__avx2", "__avxvnni", "__avx512vnni"};
+      const std::string suffix = kSuffix[int(row.isa)];
       EXPECT_NE(std::string(row.name).find(suffix), std::string::npos) << row.name;
       EXPECT_EQ(std::string(row.name).find(row.family), 0u) << row.name;
     }

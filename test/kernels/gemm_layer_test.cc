@@ -1,5 +1,6 @@
 // Gemm and MatMul layers against naive loops: all transpositions, batches with broadcasting, constant and run-time
 // operands.
+#include "kernels/cpu_features.h"
 #include "layer_harness.h"
 
 namespace lq::test {
@@ -218,7 +219,7 @@ void run_int8_case(Random& r, Op op) {
       ASSERT_TRUE(same_bits(layer.run<int8_t>(isa, threads, &step), want));
     }
     EXPECT_TRUE(step.integer);
-    EXPECT_EQ(step.isa, isa);
+    EXPECT_TRUE(step.isa == isa || step.isa == fallback_isa(isa));
   });
 }
 

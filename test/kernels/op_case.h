@@ -122,8 +122,9 @@ class OpCase {
   /// Runs on every ISA, with 1 and 3 threads, and expects the same bits each time.
   template <typename T>
   void expect(const std::vector<T>& expected, const std::string& what = "") {
-    for (Isa isa : {Isa::kScalar, Isa::kAvx2}) {
-      if (!is_isa_supported(isa)) continue;
+    for (int i = 0; i < kIsaCount; ++i) {
+      const Isa isa = Isa(i);
+      if (!is_isa_built(isa) || !is_isa_supported(isa)) continue;
       for (int threads : {1, 3}) {
         const Status status = run(isa, threads);
         ASSERT_TRUE(status.ok()) << what << ": " << status.message();

@@ -18,6 +18,14 @@ TEST(Isa, NamesRoundTrip) {
   EXPECT_STREQ(isa_name(Isa::kAvx2), "avx2");
   ASSERT_TRUE(parse_isa("scalar").ok());
   EXPECT_EQ(*parse_isa("scalar"), Isa::kScalar);
+  for (int i = 0; i < kIsaCount; ++i) {
+    const auto isa = parse_isa(isa_name(Isa(i)));
+    const bool usable = is_isa_built(Isa(i)) && is_isa_supported(Isa(i));
+    ASSERT_EQ(isa.ok(), usable) << isa_name(Isa(i));
+    if (usable) {
+      EXPECT_EQ(*isa, Isa(i));
+    }
+  }
 }
 
 TEST(Isa, UnknownAndUnsupportedSayWhatToUse) {
@@ -51,6 +59,11 @@ TEST(CpuFeatures, AgreesWithProcCpuinfo) {
   if (flags.empty()) GTEST_SKIP() << "no flags in /proc/cpuinfo";
   const bool avx2 = flags.find(" avx2 ") != std::string::npos && flags.find(" fma ") != std::string::npos;
   EXPECT_EQ(is_isa_supported(Isa::kAvx2), avx2);
+  EXPECT_EQ(is_isa_supported(Isa::kAvxVnni), avx2 && flags.find(" avx_vnni ") != std::string::npos);
+  bool avx512 = avx2;
+  for (const char* flag : {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni"})
+    avx512 = avx512 && flags.find(' ' + std::string(flag) + ' ') != std::string::npos;
+  EXPECT_EQ(is_isa_supported(Isa::kAvx512Vnni), avx512);
 }
 
 }  // namespace

@@ -99,4 +99,18 @@ void widen_s8(const WidenS8Args& a) {
   }
 }
 
+void offset_u8(const OffsetU8Args& a) {
+  const __m256i half = _mm256_set1_epi8(char(0x80));
+  int64_t p = 0;
+  if (a.x_step == kBlock) {
+    for (; p + 4 <= a.pixels; p += 4) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(a.y + 8 * p), _mm256_xor_si256(load_256(a.x + 8 * p), half));
+    }
+  }
+  for (; p < a.pixels; ++p) {
+    const __m128i v = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(a.x + p * a.x_step));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(a.y + 8 * p), _mm_xor_si128(v, _mm256_castsi256_si128(half)));
+  }
+}
+
 }  // namespace lq::avx2

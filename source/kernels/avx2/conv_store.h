@@ -71,10 +71,10 @@ struct S8Store {
     if (e.float_output) return store_float(acc, pixel);
     const __m256i q0 = requantize(acc[0], 0), q1 = kHalves == 2 ? requantize(acc[kHalves - 1], kHalves - 1) : q0;
     const __m128i bytes = narrow(q0, q1);
-    int8_t* y0 = static_cast<int8_t*>(g.y[0]) + pixel;
+    int8_t* y0 = static_cast<int8_t*>(g.y) + pixel;
     if (g.y_blocked) {
       store_low(y0, bytes);
-      if (kHalves == 2) store_high(static_cast<int8_t*>(g.y[1]) + pixel, bytes);
+      if (kHalves == 2) store_high(y0 + g.y_block, bytes);
     } else if (kHalves == 2 && g.lanes == 16) {  // linear: both halves are neighbours
       _mm_storeu_si128(reinterpret_cast<__m128i*>(y0), bytes);
     } else {
@@ -87,8 +87,8 @@ struct S8Store {
   /// Two pixels of one block each, NCHWc8 int8 only.
   __attribute__((always_inline)) void store_two(__m256i a, __m256i b, ptrdiff_t pixel_a, ptrdiff_t pixel_b) const {
     const __m128i bytes = narrow(requantize(a, 0), requantize(b, 0));
-    store_low(static_cast<int8_t*>(g.y[0]) + pixel_a, bytes);
-    store_high(static_cast<int8_t*>(g.y[0]) + pixel_b, bytes);
+    store_low(static_cast<int8_t*>(g.y) + pixel_a, bytes);
+    store_high(static_cast<int8_t*>(g.y) + pixel_b, bytes);
   }
 
   /// float(acc) · multiplier [clamped].
@@ -96,7 +96,7 @@ struct S8Store {
     for (int h = 0; h < kHalves; ++h) {
       __m256 v = _mm256_mul_ps(_mm256_cvtepi32_ps(acc[h]), multiplier[h]);
       if (e.float_clamp) v = clamp_ps(v, low, high);
-      float* y = static_cast<float*>(g.y[h]) + pixel;
+      float* y = static_cast<float*>(g.y) + h * g.y_block + pixel;
       if (g.y_blocked) {
         _mm256_storeu_ps(y, _mm256_and_ps(v, _mm256_castsi256_ps(mask[h])));
       } else {
@@ -124,7 +124,7 @@ struct F32Store {
     for (int h = 0; h < kHalves; ++h) {
       __m256 v = _mm256_add_ps(acc[h], _mm256_setzero_ps());  // −0 becomes +0
       if (clamp.enabled) v = clamp_ps(v, low, high);
-      float* y = static_cast<float*>(g.y[h]) + pixel;
+      float* y = static_cast<float*>(g.y) + h * g.y_block + pixel;
       if (g.y_blocked) {
         _mm256_storeu_ps(y, _mm256_and_ps(v, _mm256_castsi256_ps(mask[h])));
       } else {

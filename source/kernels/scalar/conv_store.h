@@ -10,7 +10,7 @@ static inline float clamp_nan_to_low(float v, float lo, float hi) {
   return t < hi ? t : hi;
 }
 
-/// Writes channel block `half` (0 or 1) of one pixel from 8 accumulators, the bias already inside.
+/// Writes channel block `half` of one pixel from 8 accumulators, the bias already inside.
 static inline void store_s8(const PanelGeometry& g, const Epilogue& e, const int32_t* acc, int half, ptrdiff_t pixel) {
   const int lanes = g.lanes - 8 * half;
   const int written = g.y_blocked ? 8 : (lanes < 8 ? lanes : 8);
@@ -18,10 +18,10 @@ static inline void store_s8(const PanelGeometry& g, const Epilogue& e, const int
     const float t = float(acc[i]) * e.multiplier[8 * half + i];
     if (e.float_output) {
       const float v = e.float_clamp ? clamp_nan_to_low(t, e.low, e.high) : t;
-      static_cast<float*>(g.y[half])[pixel + i] = i < lanes ? v : 0.0f;
+      static_cast<float*>(g.y)[half * g.y_block + pixel + i] = i < lanes ? v : 0.0f;
     } else {
       const int32_t q = int32_t(__builtin_nearbyintf(clamp_nan_to_low(t, e.low, e.high))) + e.zero_point;
-      static_cast<int8_t*>(g.y[half])[pixel + i] = int8_t(i < lanes ? q : e.zero_point);
+      static_cast<int8_t*>(g.y)[half * g.y_block + pixel + i] = int8_t(i < lanes ? q : e.zero_point);
     }
   }
 }
@@ -30,7 +30,7 @@ static inline void store_f32(const PanelGeometry& g, const FloatClamp& clamp, co
                              ptrdiff_t pixel) {
   const int lanes = g.lanes - 8 * half;
   const int written = g.y_blocked ? 8 : (lanes < 8 ? lanes : 8);
-  float* y = static_cast<float*>(g.y[half]) + pixel;
+  float* y = static_cast<float*>(g.y) + half * g.y_block + pixel;
   for (int i = 0; i < written; ++i) {
     const float t = acc[i] + 0.0f;  // −0 becomes +0
     const float v = clamp.enabled ? clamp_nan_to_low(t, clamp.low, clamp.high) : t;

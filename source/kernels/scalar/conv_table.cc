@@ -5,22 +5,27 @@
 namespace lq {
 namespace scalar {
 void conv_s8(const ConvS8Args& args);
+void conv_u8(const ConvU8Args& args);
 void conv_f32(const ConvF32Args& args);
 void depthwise_s8(const DepthwiseS8Args& args);
 void depthwise_f32(const DepthwiseF32Args& args);
 void widen_s8(const WidenS8Args& args);
+void offset_u8(const OffsetU8Args& args);
 void interleave_s16(const InterleaveS16Args& args);
 }  // namespace scalar
 
 static const KernelRow kRows[] = {
-    {"conv_s8_1x16__scalar", "conv_s8", Isa::kScalar, reinterpret_cast<KernelFn>(scalar::conv_s8)},
-    {"gemm_s8_1x16__scalar", "gemm_s8", Isa::kScalar, reinterpret_cast<KernelFn>(scalar::conv_s8)},
-    {"conv_f32_1x16__scalar", "conv_f32", Isa::kScalar, reinterpret_cast<KernelFn>(scalar::conv_f32)},
-    {"gemm_f32_1x16__scalar", "gemm_f32", Isa::kScalar, reinterpret_cast<KernelFn>(scalar::conv_f32)},
-    {"depthwise_s8_1x8__scalar", "depthwise_s8", Isa::kScalar, reinterpret_cast<KernelFn>(scalar::depthwise_s8)},
-    {"depthwise_f32_1x8__scalar", "depthwise_f32", Isa::kScalar, reinterpret_cast<KernelFn>(scalar::depthwise_f32)},
-    {"widen_s8__scalar", "widen_s8", Isa::kScalar, reinterpret_cast<KernelFn>(scalar::widen_s8)},
-    {"interleave_s16__scalar", "interleave_s16", Isa::kScalar, reinterpret_cast<KernelFn>(scalar::interleave_s16)},
+    {"conv_s8_1x16__scalar", "conv_s8", Isa::kScalar, 16, reinterpret_cast<KernelFn>(scalar::conv_s8)},
+    {"gemm_s8_1x16__scalar", "gemm_s8", Isa::kScalar, 16, reinterpret_cast<KernelFn>(scalar::conv_s8)},
+    {"conv_u8_1x64__scalar", "conv_u8", Isa::kScalar, 64, reinterpret_cast<KernelFn>(scalar::conv_u8)},
+    {"gemm_u8_1x64__scalar", "gemm_u8", Isa::kScalar, 64, reinterpret_cast<KernelFn>(scalar::conv_u8)},
+    {"conv_f32_1x16__scalar", "conv_f32", Isa::kScalar, 16, reinterpret_cast<KernelFn>(scalar::conv_f32)},
+    {"gemm_f32_1x16__scalar", "gemm_f32", Isa::kScalar, 16, reinterpret_cast<KernelFn>(scalar::conv_f32)},
+    {"depthwise_s8_1x8__scalar", "depthwise_s8", Isa::kScalar, 8, reinterpret_cast<KernelFn>(scalar::depthwise_s8)},
+    {"depthwise_f32_1x8__scalar", "depthwise_f32", Isa::kScalar, 8, reinterpret_cast<KernelFn>(scalar::depthwise_f32)},
+    {"widen_s8__scalar", "widen_s8", Isa::kScalar, 0, reinterpret_cast<KernelFn>(scalar::widen_s8)},
+    {"offset_u8__scalar", "offset_u8", Isa::kScalar, 0, reinterpret_cast<KernelFn>(scalar::offset_u8)},
+    {"interleave_s16__scalar", "interleave_s16", Isa::kScalar, 0, reinterpret_cast<KernelFn>(scalar::interleave_s16)},
 };
 
 extern const KernelTable kScalarConvKernels;

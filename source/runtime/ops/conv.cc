@@ -8,8 +8,23 @@
 namespace lq {
 namespace {
 
+/// Packed weights of form kU8, behind the sums their bias needs.
+Status pack_u8(OpPrepare& p, ConvParams& c, const int8_t* source) {
+  const ConvPlan& plan = c.plan;
+  const size_t sums = plan.phases.size() * size_t(plan.slots), head = align_up(sums * sizeof(int32_t));
+  LQ_ASSIGN_OR_RETURN(
+      const void* packed, p.packs.get(p.pack_key("conv_u8"), head + size_t(plan.weight_total), [&](void* out) {
+        pack_conv_u8(plan, c.strides, source, static_cast<int8_t*>(out) + head, static_cast<int32_t*>(out));
+      }));
+  c.packed = static_cast<const uint8_t*>(packed) + head;
+  const int32_t* sum = static_cast<const int32_t*>(packed);
+  for (size_t i = 0; i < sums; ++i)
+    c.bias[i] = int32_t(uint32_t(c.bias[i]) - uint32_t(c.zero_point_x + 128) * uint32_t(sum[i]));
+  return {};
+}
+
 /// int8: constants, packed weights and kernels.
-Status prepare_s8(OpPrepare& p, ConvParams& c) {
+Status prepare_s8(OpPrepare& p, ConvParams& c, const KernelRow& row) {
   const Tensor &x = p.input(0), &w = p.input(1), &y = p.output(0);
   const ConvPlan& plan = c.plan;
   if (!w.is_constant()) return unsupported("int8 weights '" + w.name + "' must be a constant");
@@ -19,17 +34,24 @@ Status prepare_s8(OpPrepare& p, ConvParams& c) {
   LQ_ASSIGN_OR_RETURN(c.epilogue, product_epilogue(p, y));
   c.float_output = y.dtype == DType::Float32;
   c.constants.resize(size_t(plan.slots));
-  c.bias.resize(size_t(plan.slots));
+  c.bias.resize(plan.phases.size() * size_t(plan.slots));
   fill_slots(plan.tiles, multiplier.data(), c.constants.data());
-  fill_slots(plan.tiles, bias.data(), c.bias.data());
+  for (size_t i = 0; i < plan.phases.size(); ++i)
+    fill_slots(plan.tiles, bias.data(), c.bias.data() + i * size_t(plan.slots));
   const int8_t* source = w.data.as<int8_t>();
+  if (plan.form == ProductForm::kU8) {
+    LQ_RETURN_IF_ERROR(pack_u8(p, c, source));
+    c.conv_u8 = reinterpret_cast<ConvU8Fn>(row.fn);
+    c.offset = reinterpret_cast<OffsetU8Fn>(find_kernel("offset_u8", p.isa)->fn);
+    p.set(row.name, row.isa, run_conv_u8);
+    return {};
+  }
   LQ_ASSIGN_OR_RETURN(
-      c.packed, p.packs.get(p.pack_key("conv_s8"), size_t(plan.weight_total) * sizeof(int16_t),
-                            [&](void* out) { pack_conv_s8(plan, c.strides, source, static_cast<int16_t*>(out)); }));
-  const KernelRow* row = find_kernel("conv_s8", p.isa);
-  c.conv_s8 = reinterpret_cast<ConvS8Fn>(row->fn);
+      c.packed, p.packs.get(p.pack_key("conv_s16"), size_t(plan.weight_total) * sizeof(int16_t),
+                            [&](void* out) { pack_conv_s16(plan, c.strides, source, static_cast<int16_t*>(out)); }));
+  c.conv_s8 = reinterpret_cast<ConvS8Fn>(row.fn);
   c.widen = reinterpret_cast<WidenS8Fn>(find_kernel("widen_s8", p.isa)->fn);
-  p.set(row->name, row->isa, run_conv_s8);
+  p.set(row.name, row.isa, run_conv_s16);
   return {};
 }
 
@@ -85,11 +107,12 @@ Status prepare_conv_panels(OpPrepare& p, const ConvShape& shape, std::vector<Con
                            bool integer) {
   ConvParams& c = p.make_params<ConvParams>();
   c.plan.shape = shape;
-  c.plan.integer = integer;
   c.plan.phases = std::move(phases);
+  const KernelRow* row = integer ? integer_product_kernel("conv", p.isa, &c.plan.form) : nullptr;
+  if (integer) c.plan.max_width = row->panel_width;
   c.strides = conv_weight_strides(shape, transposed);
   plan_tiles(c.plan);
-  const int64_t element = integer ? sizeof(int16_t) : sizeof(float);
+  const int64_t element = strip_element(c.plan.form);
   size_t results = 0;
   for (ConvPhase& phase : c.plan.phases) {
     const StripOptions options{c.plan.strip_blocks * kBlock * element,     kBlock,    !integer && !c.plan.gather,
@@ -101,7 +124,7 @@ Status prepare_conv_panels(OpPrepare& p, const ConvShape& shape, std::vector<Con
     if (c.plan.scatter) results = std::max(results, align_up(size_t(strip.rows * phase.cols) * 16 * sizeof(float)));
   }
   c.worker_bytes = c.strip_bytes + results;
-  LQ_RETURN_IF_ERROR(integer ? prepare_s8(p, c) : prepare_f32(p, c));
+  LQ_RETURN_IF_ERROR(integer ? prepare_s8(p, c, *row) : prepare_f32(p, c));
   p.step.scratch_bytes = c.packed_bytes + c.start_bytes + c.worker_bytes * size_t(p.threads);
   return {};
 }

@@ -79,7 +79,7 @@ PanelGeometry geometry_of(const DepthwiseParams& d, const Item& item, T* y) {
   g.lanes = int32_t(std::min<int64_t>(kBlock, s.oc - item.block * kBlock));
   g.rows = int32_t(item.rows);
   g.cols = int32_t(s.ow);
-  g.y[0] = y + (item.plane * s.oh + item.row) * s.ow * kBlock;
+  g.y = y + (item.plane * s.oh + item.row) * s.ow * kBlock;
   g.y_row = s.ow * kBlock;
   g.y_col = kBlock;
   g.y_blocked = true;

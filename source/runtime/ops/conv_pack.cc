@@ -6,11 +6,76 @@
 namespace lq {
 namespace {
 
+constexpr int64_t kMaxPanel = 64;
+
 /// Calls f(block or tail, first channel, channels) for the blocks of a tile.
 template <typename F>
 void for_each_block(const ConvTile& t, F&& f) {
   for (int32_t b = 0; b < t.blocks; ++b) f(int64_t(b) * kBlock, int64_t(kBlock));
   if (t.tail > 0) f(int64_t(t.blocks) * kBlock, int64_t(t.tail));
+}
+
+/// Panels of an integer form; `sums` (may be null): what pack_conv_u8 says.
+template <typename Element>
+void pack_integer(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, Element* out, int32_t* sums) {
+  constexpr int64_t kTogether = 4 / sizeof(Element);
+  const ConvShape& s = plan.shape;
+  for (const ConvPhase& phase : plan.phases) {
+    for (const ConvTile& t : plan.tiles) {
+      Element* panel = out + phase.weights + t.panel * int64_t(phase.taps.size());
+      uint32_t lane_sum[kMaxPanel] = {};
+      for (int64_t l = 0; l < t.width; ++l) {
+        const int64_t oc = std::min<int64_t>(t.channel + l, s.oc - 1), group = oc / s.ocg;
+        const int8_t* lane = w + group * strides.group + oc % s.ocg * strides.out;
+        const int64_t lead = group * s.icg - t.in_begin;  // its first input channel, counted from the tile's first
+        Element* to = panel + l * kTogether;
+        for_each_block(t, [&](int64_t first, int64_t channels) {
+          for (const ConvTap& tap : phase.taps) {
+            for (int64_t i = 0; i < channels; i += kTogether, to += t.width * kTogether) {
+              for (int64_t j = 0; j < kTogether; ++j) {
+                const int64_t ic = first + i + j - lead;
+                const bool real = l < t.lanes && ic >= 0 && ic < s.icg && i + j < channels;
+                to[j] = real ? lane[ic * strides.in + tap.index] : Element(0);
+                lane_sum[l] += uint32_t(int32_t(to[j]));
+              }
+            }
+          }
+        });
+      }
+      if (sums != nullptr) std::copy_n(lane_sum, t.width, sums + t.slot);
+    }
+    if (sums != nullptr) sums += plan.slots;
+  }
+}
+
+/// Elements of one pixel block made by convert(in, x_step, out, pixels), the rest `padding`.
+template <typename Element, typename Convert>
+void fill_strip(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row,
+                Element padding, Convert&& convert, Element* strip) {
+  const ConvStrip& g = phase.strip;
+  const StripRows rows = strip_rows(s, phase, row);
+  const StripColumns cols = strip_columns(s, g);
+  const int64_t line = g.width * kBlock;
+  // Rows without any padding lie one after another on both sides: one run.
+  const bool contiguous =
+      g.width == s.iw && cols.begin == 0 && cols.end == g.width && g.src_col_step == 1 && g.src_row_step == 1;
+  for (int64_t b = 0; b < blocks; ++b, x += s.ih * s.iw * kBlock, strip += g.height * line) {
+    std::fill_n(strip, rows.begin * line, padding);
+    std::fill_n(strip + rows.end * line, (g.height - rows.end) * line, padding);
+    if (rows.begin == rows.end) continue;
+    if (contiguous) {
+      convert(x + rows.src * s.iw * kBlock, kBlock, strip + rows.begin * line, (rows.end - rows.begin) * g.width);
+      continue;
+    }
+    for (int64_t r = rows.begin; r < rows.end; ++r) {
+      Element* out = strip + r * line;
+      const int8_t* in = x + ((rows.src + (r - rows.begin) * g.src_row_step) * s.iw + cols.src) * kBlock;
+      std::fill_n(out, cols.begin * kBlock, padding);
+      if (cols.end > cols.begin)
+        convert(in, ptrdiff_t(g.src_col_step * kBlock), out + cols.begin * kBlock, cols.end - cols.begin);
+      std::fill_n(out + cols.end * kBlock, (g.width - cols.end) * kBlock, padding);
+    }
+  }
 }
 
 }  // namespace
@@ -32,35 +97,6 @@ StripColumns strip_columns(const ConvShape& s, const ConvStrip& strip) {
   return {begin, std::clamp(end, begin, strip.width), first + begin * step};
 }
 
-void pack_conv_s8(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, int16_t* out) {
-  const ConvShape& s = plan.shape;
-  for (const ConvPhase& phase : plan.phases) {
-    for (const ConvTile& t : plan.tiles) {
-      int16_t* panel = out + phase.weights + t.panel * int64_t(phase.taps.size());
-      const int8_t* lane[2 * kBlock] = {};  // weights of each lane's first input channel
-      int64_t lead[2 * kBlock] = {};        // that channel, counted from the tile's first
-      for (int64_t l = 0; l < t.lanes; ++l) {
-        const int64_t oc = t.channel + l, group = oc / s.ocg;
-        lane[l] = w + group * strides.group + oc % s.ocg * strides.out;
-        lead[l] = group * s.icg - t.in_begin;
-      }
-      for_each_block(t, [&](int64_t first, int64_t channels) {
-        for (const ConvTap& tap : phase.taps) {
-          for (int64_t i = 0; i < (channels + 1) / 2 * 2; i += 2) {
-            for (int64_t l = 0; l < t.width; ++l) {
-              for (int64_t j = i; j < i + 2; ++j) {
-                const int64_t ic = first + j - lead[l];
-                const bool real = l < t.lanes && ic >= 0 && ic < s.icg && j < channels;
-                *panel++ = real ? lane[l][ic * strides.in + tap.index] : int16_t(0);
-              }
-            }
-          }
-        }
-      });
-    }
-  }
-}
-
 void pack_conv_f32(const ConvPlan& plan, const WeightStrides& strides, const float* w, float* out) {
   const ConvShape& s = plan.shape;
   for (const ConvPhase& phase : plan.phases) {
@@ -80,33 +116,28 @@ void pack_conv_f32(const ConvPlan& plan, const WeightStrides& strides, const flo
   }
 }
 
-void fill_strip_s8(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row,
-                   int32_t zero_point, WidenS8Fn widen, int16_t* strip) {
-  const ConvStrip& g = phase.strip;
-  const StripRows rows = strip_rows(s, phase, row);
-  const StripColumns cols = strip_columns(s, g);
-  const int64_t line = g.width * kBlock;
-  // Rows without any padding lie one after another on both sides: one run.
-  const bool contiguous =
-      g.width == s.iw && cols.begin == 0 && cols.end == g.width && g.src_col_step == 1 && g.src_row_step == 1;
-  for (int64_t b = 0; b < blocks; ++b, x += s.ih * s.iw * kBlock, strip += g.height * line) {
-    std::memset(strip, 0, size_t(rows.begin * line) * sizeof(int16_t));
-    std::memset(strip + rows.end * line, 0, size_t((g.height - rows.end) * line) * sizeof(int16_t));
-    if (rows.begin == rows.end) continue;
-    if (contiguous) {
-      widen({x + rows.src * s.iw * kBlock, kBlock, strip + rows.begin * line, (rows.end - rows.begin) * g.width,
-             zero_point});
-      continue;
-    }
-    for (int64_t r = rows.begin; r < rows.end; ++r) {
-      int16_t* out = strip + r * line;
-      const int8_t* in = x + ((rows.src + (r - rows.begin) * g.src_row_step) * s.iw + cols.src) * kBlock;
-      std::memset(out, 0, size_t(cols.begin * kBlock) * sizeof(int16_t));
-      if (cols.end > cols.begin)
-        widen({in, ptrdiff_t(g.src_col_step * kBlock), out + cols.begin * kBlock, cols.end - cols.begin, zero_point});
-      std::memset(out + cols.end * kBlock, 0, size_t((g.width - cols.end) * kBlock) * sizeof(int16_t));
-    }
-  }
+void pack_conv_s16(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, int16_t* out) {
+  pack_integer(plan, strides, w, out, nullptr);
+}
+
+void pack_conv_u8(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, int8_t* out, int32_t* sums) {
+  pack_integer(plan, strides, w, out, sums);
+}
+
+void fill_strip_s16(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row,
+                    int32_t zero_point, WidenS8Fn widen, int16_t* strip) {
+  const auto convert = [&](const int8_t* in, ptrdiff_t step, int16_t* out, int64_t pixels) {
+    widen({in, step, out, pixels, zero_point});
+  };
+  fill_strip(s, phase, blocks, x, row, int16_t(0), convert, strip);
+}
+
+void fill_strip_u8(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row,
+                   int32_t zero_point, OffsetU8Fn offset, uint8_t* strip) {
+  const auto convert = [&](const int8_t* in, ptrdiff_t step, uint8_t* out, int64_t pixels) {
+    offset({in, step, out, pixels});
+  };
+  fill_strip(s, phase, blocks, x, row, uint8_t(zero_point + 128), convert, strip);
 }
 
 void fill_strip_f32(const ConvShape& s, const ConvPhase& phase, int64_t channel, int64_t channels, const float* x,

@@ -23,14 +23,16 @@ void add_tile(ConvPlan& plan, int64_t channel, int64_t lanes, int64_t in_begin, 
   ConvTile t;
   t.channel = int32_t(channel);
   t.lanes = int32_t(lanes);
-  t.width = lanes > kBlock ? 2 * kBlock : kBlock;
+  const int64_t unit = lanes > kBlock || plan.form == ProductForm::kU8 ? 2 * kBlock : kBlock;
+  t.width = int32_t(ceil_div(lanes, unit) * unit);
   t.group = int32_t(channel / plan.shape.ocg);
   t.in_begin = int32_t(in_begin);
   t.blocks = int32_t(in_count / kBlock);
   t.tail = int32_t(in_count % kBlock);
   t.panel = plan.panel_total;
   t.slot = plan.slots;
-  const int64_t channels = int64_t(t.blocks) * kBlock + (plan.integer ? (t.tail + 1) / 2 * 2 : t.tail);
+  const int64_t together = channels_together(plan.form);
+  const int64_t channels = int64_t(t.blocks) * kBlock + ceil_div(t.tail, together) * together;
   plan.panel_total += channels * t.width;
   plan.slots += t.width;
   plan.tiles.push_back(t);
@@ -91,15 +93,20 @@ std::vector<ConvPhase> conv_phases(const ConvShape& s) {
 
 void plan_tiles(ConvPlan& plan) {
   const ConvShape& s = plan.shape;
-  if (plan.integer) {
+  if (plan.integer()) {
     // Order is free: panels run over whole blocks of the tensor, weights of channels outside the group are 0.
     plan.strip_blocks = s.in_blocks();
-    const int64_t width = s.groups == 1 || s.ocg % 16 == 0 ? 16 : 8;
-    for (int64_t c = 0; c < s.oc; c += width) {
-      const int64_t lanes = std::min(width, s.oc - c);
+    // Groups of whole blocks are cut one by one into panels as even as possible, others run on across their borders.
+    const bool apart = s.groups == 1 || s.ocg % 16 == 0;
+    const int64_t stretch = apart ? s.ocg : s.oc;
+    const int64_t widest = apart ? plan.max_width : plan.form == ProductForm::kU8 ? 16 : kBlock;
+    for (int64_t c = 0; c < s.oc;) {
+      const int64_t left = stretch - c % stretch, panels = ceil_div(left, widest), unit = std::min<int64_t>(16, widest);
+      const int64_t lanes = std::min(left, ceil_div(ceil_div(left, unit), panels) * unit);
       const int64_t first = c / s.ocg * s.icg, end = ((c + lanes - 1) / s.ocg + 1) * s.icg,
                     begin = first / kBlock * kBlock;
       add_tile(plan, c, lanes, begin, end - begin);
+      c += lanes;
     }
   } else {
     // Canonical order counts blocks from the group's first channel, and 0 · x is not nothing if x is inf: groups stay

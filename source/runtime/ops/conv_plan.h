@@ -1,10 +1,9 @@
 // Shape side of Conv and ConvTranspose: how a layer is cut into phases (regular grids of outputs that share their
-// taps), tiles (panels of 8 or 16 output channels) and strips (rows of outputs whose input fits a cache).
+// taps), tiles (panels of 8 to 64 output channels) and strips (rows of outputs whose input fits a cache).
 #pragma once
 #include <vector>
 
-#include "kernels/conv_kernels.h"
-#include "runtime/op.h"
+#include "runtime/ops/product_quant.h"
 
 namespace lq {
 
@@ -53,13 +52,15 @@ struct ConvTile {
 
 struct ConvPlan {
   ConvShape shape;
-  bool integer = false;
+  ProductForm form = ProductForm::kF32;
+  int64_t max_width = 16;  // of a panel, as the kernel's row says
+  bool integer() const { return form != ProductForm::kF32; }
   std::vector<ConvPhase> phases;
   std::vector<ConvTile> tiles;
   int64_t panel_total = 0;   // elements a tap of all tiles
   int64_t weight_total = 0;  // elements of all phases
   int32_t slots = 0;         // constants of all tiles
-  int64_t strip_blocks = 0;  // blocks in a strip: int8 all channels, float one group's
+  int64_t strip_blocks = 0;  // blocks in a strip: integer forms all channels, float one group's
   bool gather = false;       // float: a group's channels don't start at a block, the strip collects them
   bool scatter = false;      // float: a group's outputs don't fill blocks, results go through a buffer
 };

@@ -52,8 +52,8 @@ void set_output(PanelGeometry& g, const ConvShape& s, const ConvPhase& phase, co
   const int64_t row = phase.row0 + item.row * phase.row_step;
   T* first =
       y + (item.image * s.out_blocks() + item.tile.channel / kBlock) * plane + (row * s.ow + phase.col0) * kBlock;
-  g.y[0] = first;
-  g.y[1] = item.tile.width == 16 ? first + plane : nullptr;
+  g.y = first;
+  g.y_block = plane;
   g.y_row = phase.row_step * s.ow * kBlock;
   g.y_col = phase.col_step * kBlock;
 }
@@ -84,42 +84,72 @@ int64_t grain_for(int64_t macs_per_item) {
   return std::max<int64_t>(1, kMacsPerWake / std::max<int64_t>(1, macs_per_item));
 }
 
-Status run_conv_s8(const Step& step, const RunContext& context) {
+namespace {
+
+/// The two integer forms: operand types, kernel and strip.
+struct FormS16 {
+  using Args = ConvS8Args;
+  using X = int16_t;
+  using W = int16_t;
+  static void fill(const ConvParams& c, const ConvPhase& phase, const int8_t* x, int64_t row, X* strip) {
+    fill_strip_s16(c.plan.shape, phase, c.plan.strip_blocks, x, row, c.zero_point_x, c.widen, strip);
+  }
+  static void run(const ConvParams& c, const Args& args) { c.conv_s8(args); }
+};
+struct FormU8 {
+  using Args = ConvU8Args;
+  using X = uint8_t;
+  using W = int8_t;
+  static void fill(const ConvParams& c, const ConvPhase& phase, const int8_t* x, int64_t row, X* strip) {
+    fill_strip_u8(c.plan.shape, phase, c.plan.strip_blocks, x, row, c.zero_point_x, c.offset, strip);
+  }
+  static void run(const ConvParams& c, const Args& args) { c.conv_u8(args); }
+};
+
+template <typename Form>
+Status run_conv_integer(const Step& step, const RunContext& context) {
   const ConvParams& params = step.params_as<ConvParams>();
   const ConvPlan& plan = params.plan;
   const ConvShape& s = plan.shape;
   const int8_t* x = context.input<int8_t>(step, 0);
+  const int32_t* bias = params.bias.data();
   for (const ConvPhase& phase : plan.phases) {
+    const int32_t* phase_bias = bias;
+    bias += plan.slots;
     if (phase.rows <= 0 || phase.cols <= 0) continue;
     const int64_t items = s.batch * phase.strip.count * int64_t(plan.tiles.size());
     const auto work = [&](int64_t begin, int64_t end, int worker) {
-      int16_t* strip = reinterpret_cast<int16_t*>(context.scratch + size_t(worker) * params.worker_bytes);
+      auto* strip = reinterpret_cast<typename Form::X*>(context.scratch + size_t(worker) * params.worker_bytes);
       int64_t filled = -1;
       for (int64_t i = begin; i < end; ++i) {
         const Item item = item_at(plan, phase, i);
         if (filled != item.strip_key && !phase.taps.empty()) {
-          fill_strip_s8(s, phase, s.in_blocks(), x + item.image * s.in_blocks() * s.ih * s.iw * kBlock, item.row,
-                        params.zero_point_x, params.widen, strip);
+          Form::fill(params, phase, x + item.image * s.in_blocks() * s.ih * s.iw * kBlock, item.row, strip);
           filled = item.strip_key;
         }
-        ConvS8Args args{panel_geometry(phase, item), strip, nullptr, params.epilogue};
+        typename Form::Args args{panel_geometry(phase, item), strip, nullptr, params.epilogue};
         args.x += item.tile.in_begin / kBlock * args.geometry.x_block;
-        args.w =
-            static_cast<const int16_t*>(params.packed) + phase.weights + item.tile.panel * int64_t(phase.taps.size());
-        args.epilogue.bias = params.bias.data() + item.tile.slot;
+        args.w = static_cast<const typename Form::W*>(params.packed) + phase.weights +
+                 item.tile.panel * int64_t(phase.taps.size());
+        args.epilogue.bias = phase_bias + item.tile.slot;
         args.epilogue.multiplier = params.constants.data() + item.tile.slot;
         if (params.float_output) {
           set_output(args.geometry, s, phase, item, context.output<float>(step, 0));
         } else {
           set_output(args.geometry, s, phase, item, context.output<int8_t>(step, 0));
         }
-        params.conv_s8(args);
+        Form::run(params, args);
       }
     };
     context.pool->parallel_for(items, phase_grain(plan, phase), work);
   }
   return {};
 }
+
+}  // namespace
+
+Status run_conv_s16(const Step& step, const RunContext& context) { return run_conv_integer<FormS16>(step, context); }
+Status run_conv_u8(const Step& step, const RunContext& context) { return run_conv_integer<FormU8>(step, context); }
 
 namespace {
 
@@ -185,7 +215,7 @@ Status run_conv_f32(const Step& step, const RunContext& context) {
         args.w = constants.weights + phase.weights + item.tile.panel * int64_t(phase.taps.size());
         if (plan.scatter) {
           PanelGeometry& g = args.geometry;
-          g.y[0] = results, g.y[1] = results + kBlock;
+          g.y = results, g.y_block = kBlock;
           g.y_row = phase.cols * 16, g.y_col = 16;
           params.conv_f32(args);
           scatter(s, phase, item, results, y);

@@ -47,7 +47,49 @@ Status pack_b(OpPrepare& p, MatMulParams& m, const char* key, PackTile&& pack_ti
   return {};
 }
 
-Status prepare_s8(OpPrepare& p, MatMulParams& m) {
+/// b of form kU8 packed once, behind the sums its bias needs: m.bias becomes one list a distinct b.
+Status pack_u8(OpPrepare& p, MatMulParams& m) {
+  const size_t slots = m.bias.size(), count = m.shape.b_offset.size();
+  const size_t matrix = size_t(m.layout.matrix_elements()), head = align_up(slots * count * sizeof(int32_t));
+  const int8_t* source = p.input(1).data.as<int8_t>();
+  LQ_ASSIGN_OR_RETURN(const void* packed, p.packs.get(p.pack_key("gemm_u8"), head + count * matrix, [&](void* out) {
+    for (size_t i = 0; i < count; ++i) {
+      for (int64_t t = 0; t < m.layout.tiles(); ++t) {
+        pack_tile_u8(m.shape, m.layout, source + m.shape.b_offset[i], t,
+                     static_cast<int8_t*>(out) + head + i * matrix + m.layout.offset(t),
+                     static_cast<int32_t*>(out) + i * slots + size_t(t * m.layout.panel));
+      }
+    }
+  }));
+  m.packed = static_cast<const uint8_t*>(packed) + head;
+  const int32_t* sums = static_cast<const int32_t*>(packed);
+  const std::vector<int32_t> bias = std::move(m.bias);
+  m.bias.assign(slots * count, 0);
+  for (size_t i = 0; i < m.bias.size(); ++i) {
+    const int64_t tile = int64_t(i % slots) / m.layout.panel, lane = int64_t(i % slots) % m.layout.panel;
+    if (lane >= m.layout.width(tile)) continue;
+    m.bias[i] = int32_t(uint32_t(bias[i % slots]) - uint32_t(m.zero_point_a + 128) * uint32_t(sums[i]));
+  }
+  return {};
+}
+
+/// The form of an integer product: kU8 for constant weights without zero point where the processor has it.
+const KernelRow* choose_kernel(const OpPrepare& p, MatMulParams& m) {
+  const Tensor& b = p.input(1);
+  const KernelRow* row = integer_product_kernel("gemm", p.isa, &m.form);
+  const auto& zeros = b.quant->zero_point;
+  const bool plain = b.is_constant() && std::all_of(zeros.begin(), zeros.end(), [](int32_t z) { return z == 0; });
+  if (m.form == ProductForm::kU8 && !plain) {
+    m.form = ProductForm::kS16;
+    row = find_kernel("gemm_s8", p.isa);
+  }
+  m.layout.together = channels_together(m.form);
+  const int64_t vectors = (m.shape.n + 15) / 16, panels = (m.shape.n + row->panel_width - 1) / row->panel_width;
+  m.layout.panel = panels == 0 ? 16 : (vectors + panels - 1) / panels * 16;
+  return row;
+}
+
+Status prepare_s8(OpPrepare& p, MatMulParams& m, const KernelRow& row) {
   const Tensor &a = p.input(0), &b = p.input(1), &y = p.output(0);
   const int64_t n = m.shape.n;
   LQ_ASSIGN_OR_RETURN(m.zero_point_a, activation_zero_point(a));
@@ -60,19 +102,23 @@ Status prepare_s8(OpPrepare& p, MatMulParams& m) {
   }
   m.zero_point_b = zero_point_at(*b.quant, 0);
   m.float_output = y.dtype == DType::Float32;
-  m.multiplier.resize(size_t(m.layout.tiles() * 16), 0.0f);
-  m.bias.resize(size_t(m.layout.tiles() * 16), 0);
-  const auto pack = [&](const int8_t* source, int64_t tile, int16_t* out) {
-    pack_tile_s8(m.shape, m.layout, source, m.zero_point_b, tile, out);
-  };
-  LQ_RETURN_IF_ERROR((pack_b<int16_t, int8_t>(p, m, "gemm_s8", pack)));
-  m.a_bytes = align_up(size_t(m.rows * ((m.shape.k + kBlock - 1) / kBlock * kBlock)) * sizeof(int16_t));
-  m.worker_bytes = m.a_bytes;
-  const KernelRow* row = find_kernel("gemm_s8", p.isa);
-  m.gemm_s8 = reinterpret_cast<ConvS8Fn>(row->fn);
+  const size_t slots = size_t(m.layout.tiles() * m.layout.panel);
+  m.multiplier.resize(slots, 0.0f);
+  m.bias.resize(slots, 0);
+  m.worker_bytes = m.a_bytes =
+      align_up(size_t(m.rows * ((m.shape.k + kBlock - 1) / kBlock * kBlock)) * size_t(strip_element(m.form)));
+  if (m.form == ProductForm::kU8) {
+    m.gemm_u8 = reinterpret_cast<ConvU8Fn>(row.fn);
+    m.offset = reinterpret_cast<OffsetU8Fn>(find_kernel("offset_u8", p.isa)->fn);
+    p.set(row.name, row.isa, run_matmul_u8);
+    return pack_u8(p, m);
+  }
+  m.gemm_s8 = reinterpret_cast<ConvS8Fn>(row.fn);
   m.widen = reinterpret_cast<WidenS8Fn>(find_kernel("widen_s8", p.isa)->fn);
-  p.set(row->name, row->isa, run_matmul_s8);
-  return {};
+  p.set(row.name, row.isa, run_matmul_s16);
+  return pack_b<int16_t, int8_t>(p, m, "gemm_s16", [&](const int8_t* source, int64_t tile, int16_t* out) {
+    pack_tile_s16(m.shape, m.layout, source, m.zero_point_b, tile, out);
+  });
 }
 
 Status prepare_f32(OpPrepare& p, MatMulParams& m) {
@@ -104,11 +150,12 @@ Status prepare_product(OpPrepare& p, MatMulParams& m, bool integer) {
       }
     }
   }
-  m.layout = {s.k, s.n, integer ? (s.k + 1) / 2 * 2 : s.k};
-  plan_rows(m, integer ? sizeof(int16_t) : sizeof(float), p.threads);
+  m.layout.k = s.k, m.layout.n = s.n;
+  const KernelRow* row = integer ? choose_kernel(p, m) : nullptr;
+  plan_rows(m, strip_element(m.form), p.threads);
   p.step.macs = saturating_product({s.batches(), s.m, s.n, s.k});
   p.step.integer = integer;
-  LQ_RETURN_IF_ERROR(integer ? prepare_s8(p, m) : prepare_f32(p, m));
+  LQ_RETURN_IF_ERROR(integer ? prepare_s8(p, m, *row) : prepare_f32(p, m));
   p.step.scratch_bytes = m.packed_bytes + m.worker_bytes * size_t(p.threads);
   return {};
 }

@@ -68,11 +68,11 @@ Result<MatMulShape> gemm_shape(const Shape& a, const Shape& b, const Shape& y, b
   return s;
 }
 
-void pack_tile_s8(const MatMulShape& s, const PanelLayout& layout, const int8_t* b, int32_t zero_point, int64_t tile,
-                  int16_t* out) {
+void pack_tile_s16(const MatMulShape& s, const PanelLayout& layout, const int8_t* b, int32_t zero_point, int64_t tile,
+                   int16_t* out) {
   const int64_t width = layout.width(tile), lanes = layout.lanes(tile);
-  b += tile * 16 * s.b_col;
-  for (int64_t k = 0; k < layout.rows; k += 2, out += 2 * width) {
+  b += tile * layout.panel * s.b_col;
+  for (int64_t k = 0; k < layout.rows(); k += 2, out += 2 * width) {
     const int8_t *even = b + k * s.b_row, *odd = even + s.b_row;
     const bool has_odd = k + 1 < layout.k;
     for (int64_t l = 0; l < width; ++l) {
@@ -82,10 +82,27 @@ void pack_tile_s8(const MatMulShape& s, const PanelLayout& layout, const int8_t*
   }
 }
 
+void pack_tile_u8(const MatMulShape& s, const PanelLayout& layout, const int8_t* b, int64_t tile, int8_t* out,
+                  int32_t* sums) {
+  const int64_t width = layout.width(tile), lanes = layout.lanes(tile);
+  b += tile * layout.panel * s.b_col;
+  for (int64_t l = 0; l < width; ++l) {
+    uint32_t sum = 0;
+    int8_t* to = out + 4 * l;
+    for (int64_t k = 0; k < layout.rows(); k += 4, to += 4 * width) {
+      for (int64_t i = 0; i < 4; ++i) {
+        to[i] = l < lanes && k + i < layout.k ? b[(k + i) * s.b_row + l * s.b_col] : int8_t(0);
+        sum += uint32_t(int32_t(to[i]));
+      }
+    }
+    sums[l] = int32_t(sum);
+  }
+}
+
 void pack_tile_f32(const MatMulShape& s, const PanelLayout& layout, const float* b, int64_t tile, float* out) {
   const int64_t width = layout.width(tile), lanes = layout.lanes(tile);
-  b += tile * 16 * s.b_col;
-  for (int64_t k = 0; k < layout.rows; ++k, out += width) {
+  b += tile * layout.panel * s.b_col;
+  for (int64_t k = 0; k < layout.rows(); ++k, out += width) {
     for (int64_t l = 0; l < width; ++l) out[l] = l < lanes ? b[k * s.b_row + l * s.b_col] : 0.0f;
   }
 }

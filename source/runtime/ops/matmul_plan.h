@@ -2,8 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "kernels/conv_kernels.h"
-#include "runtime/op.h"
+#include "runtime/ops/product_quant.h"
 
 namespace lq {
 
@@ -17,15 +16,19 @@ struct MatMulShape {
   int64_t batches() const { return int64_t(a_offset.size()); }
 };
 
-/// Panels of 16 (the last one 8 or 16) columns of b, K rows each: float [K][width], int8 [ceil(K / 2)][width][2] as
-/// int16.
+/// Panels of `panel` columns of b (the last one narrower), K rows each, `together` of them in a lane: float [K][width],
+/// int16 [ceil(K / 2)][width][2], int8 [ceil(K / 4)][width][4].
 struct PanelLayout {
-  int64_t k = 0, n = 0, rows = 0;  // rows: K, rounded up to even for int8
-  int64_t tiles() const { return (n + 15) / 16; }
-  int64_t width(int64_t tile) const { return n - tile * 16 > kBlock ? 16 : kBlock; }
-  int64_t lanes(int64_t tile) const { return n - tile * 16 < 16 ? n - tile * 16 : 16; }
-  int64_t offset(int64_t tile) const { return tile * 16 * rows; }
-  int64_t matrix_elements() const { return tiles() == 0 ? 0 : offset(tiles() - 1) + width(tiles() - 1) * rows; }
+  int64_t k = 0, n = 0, together = 1, panel = 16;
+  int64_t rows() const { return (k + together - 1) / together * together; }
+  int64_t tiles() const { return (n + panel - 1) / panel; }
+  int64_t width(int64_t tile) const {
+    const int64_t unit = together == 4 || lanes(tile) > kBlock ? 16 : kBlock;
+    return (lanes(tile) + unit - 1) / unit * unit;
+  }
+  int64_t lanes(int64_t tile) const { return n - tile * panel < panel ? n - tile * panel : panel; }
+  int64_t offset(int64_t tile) const { return tile * panel * rows(); }
+  int64_t matrix_elements() const { return tiles() == 0 ? 0 : offset(tiles() - 1) + width(tiles() - 1) * rows(); }
 };
 
 /// Numpy rules; a lone b matrix under contiguous a batches is one taller product.
@@ -33,8 +36,11 @@ Result<MatMulShape> matmul_shape(const Shape& a, const Shape& b, const Shape& y)
 Result<MatMulShape> gemm_shape(const Shape& a, const Shape& b, const Shape& y, bool trans_a, bool trans_b);
 
 /// One tile of one b; zero_point is subtracted.
-void pack_tile_s8(const MatMulShape& s, const PanelLayout& layout, const int8_t* b, int32_t zero_point, int64_t tile,
-                  int16_t* out);
+void pack_tile_s16(const MatMulShape& s, const PanelLayout& layout, const int8_t* b, int32_t zero_point, int64_t tile,
+                   int16_t* out);
+/// Without zero point; `sums` gets that of each column, modulo 2^32.
+void pack_tile_u8(const MatMulShape& s, const PanelLayout& layout, const int8_t* b, int64_t tile, int8_t* out,
+                  int32_t* sums);
 void pack_tile_f32(const MatMulShape& s, const PanelLayout& layout, const float* b, int64_t tile, float* out);
 
 /// Gemm's c, broadcast to [M, N]: strides 0 along broadcast axes.
@@ -53,18 +59,22 @@ struct MatMulParams {
   GemmAddend addend;              // float
   FloatClamp clamp{};             // float
   Epilogue epilogue{};            // int8
-  std::vector<float> multiplier;  // int8, 16 a tile
-  std::vector<int32_t> bias;      // int8, 16 a tile
+  std::vector<float> multiplier;  // int8, layout.panel a tile
+  std::vector<int32_t> bias;      // int8, [distinct b][tile][layout.panel] with form kU8, else [tile][layout.panel]
+  ProductForm form = ProductForm::kF32;
   bool float_output = true;
   int32_t zero_point_a = 0, zero_point_b = 0;
-  ConvS8Fn gemm_s8 = nullptr;
+  ConvS8Fn gemm_s8 = nullptr;  // form kS16
+  ConvU8Fn gemm_u8 = nullptr;  // form kU8
+  OffsetU8Fn offset = nullptr;
   ConvF32Fn gemm_f32 = nullptr;
   WidenS8Fn widen = nullptr;
-  // Scratch: [packed b][per worker: rows of a (int8: widened, float: transposed), start values]
+  // Scratch: [packed b][per worker: rows of a (int8: as the form wants them, float: transposed), start values]
   size_t packed_bytes = 0, a_bytes = 0, worker_bytes = 0;
 };
 
-Status run_matmul_s8(const Step& step, const RunContext& context);
+Status run_matmul_s16(const Step& step, const RunContext& context);
+Status run_matmul_u8(const Step& step, const RunContext& context);
 Status run_matmul_f32(const Step& step, const RunContext& context);
 
 }  // namespace lq

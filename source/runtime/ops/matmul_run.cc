@@ -36,8 +36,8 @@ PanelGeometry panel_geometry(const MatMulParams& p, const Item& item) {
 }
 template <typename T>
 T* set_output(PanelGeometry& g, const MatMulParams& p, const Item& item, T* y) {
-  T* first = y + (item.batch * p.shape.m + item.row) * p.shape.n + item.tile * 16;
-  g.y[0] = first, g.y[1] = first + kBlock;
+  T* first = y + (item.batch * p.shape.m + item.row) * p.shape.n + item.tile * p.layout.panel;
+  g.y = first, g.y_block = kBlock;
   return first;
 }
 
@@ -48,21 +48,24 @@ void pack_all(const MatMulParams& p, ThreadPool& pool, F&& pack_tile) {
   const auto work = [&](int64_t begin, int64_t end, int) {
     for (int64_t i = begin; i < end; ++i) pack_tile(i / tiles, i % tiles);
   };
-  pool.parallel_for(count, grain_for(p.layout.rows * 16), work);
+  pool.parallel_for(count, grain_for(p.layout.rows() * p.layout.panel), work);
 }
 
-/// Rows of a as int16 without zero point, each padded with zeros to whole blocks.
-void fill_rows_s8(const MatMulParams& p, const Item& item, const int8_t* a, int16_t* out) {
+/// Rows of a as an integer form has them, each padded to whole blocks (by what meets weights 0).
+/// convert(in, out, pixels) takes 8 values a pixel.
+template <typename Element, typename Convert>
+void fill_rows(const MatMulParams& p, const Item& item, const int8_t* a, Element subtracted, Convert&& convert,
+               Element* out) {
   const MatMulShape& s = p.shape;
   const int64_t padded = (s.k + kBlock - 1) / kBlock * kBlock;
   for (int64_t r = 0; r < item.rows; ++r, out += padded) {
     const int8_t* row = a + s.a_offset[size_t(item.batch)] + (item.row + r) * s.a_row;
     int64_t k = 0;
     if (s.a_col == 1) {
-      p.widen({row, kBlock, out, s.k / kBlock, p.zero_point_a});
+      convert(row, out, s.k / kBlock);
       k = s.k / kBlock * kBlock;
     }
-    for (; k < s.k; ++k) out[k] = int16_t(row[k * s.a_col] - p.zero_point_a);
+    for (; k < s.k; ++k) out[k] = Element(row[k * s.a_col] - subtracted);
     for (; k < padded; ++k) out[k] = 0;
   }
 }
@@ -72,7 +75,7 @@ void fill_start(const MatMulParams& p, const Item& item, const float* c, float* 
   const bool used = p.addend.present && p.addend.plain();
   const int64_t rows = used && p.addend.row != 0 ? item.rows : 1, lanes = p.layout.lanes(item.tile);
   for (int64_t r = 0; r < rows; ++r) {
-    const float* row = used ? c + (item.row + r) * p.addend.row + item.tile * 16 * p.addend.col : nullptr;
+    const float* row = used ? c + (item.row + r) * p.addend.row + item.tile * p.layout.panel * p.addend.col : nullptr;
     for (int64_t l = 0; l < 16; ++l) start[r * 16 + l] = used && l < lanes ? row[l * p.addend.col] : 0.0f;
   }
 }
@@ -84,7 +87,7 @@ void scale_and_add(const MatMulParams& p, const Item& item, const float* c, floa
     for (int64_t l = 0; l < p.layout.lanes(item.tile); ++l) {
       float v = g.alpha * y[l];
       if (g.present) {
-        const float scaled = g.beta * c[(item.row + r) * g.row + (item.tile * 16 + l) * g.col];
+        const float scaled = g.beta * c[(item.row + r) * g.row + (item.tile * p.layout.panel + l) * g.col];
         v = v + scaled;
       }
       v = v + 0.0f;
@@ -99,7 +102,26 @@ void scale_and_add(const MatMulParams& p, const Item& item, const float* c, floa
 
 }  // namespace
 
-Status run_matmul_s8(const Step& step, const RunContext& context) {
+namespace {
+
+/// The item's operands but x and w.
+template <typename Args>
+void set_item(Args& args, const MatMulParams& p, const Item& item, const Step& step, const RunContext& context) {
+  args.geometry.x_col = (p.shape.k + kBlock - 1) / kBlock * kBlock;
+  args.epilogue.bias = p.bias.data() + item.tile * p.layout.panel;
+  args.epilogue.multiplier = p.multiplier.data() + item.tile * p.layout.panel;
+  if (p.float_output) {
+    set_output(args.geometry, p, item, context.output<float>(step, 0));
+  } else {
+    set_output(args.geometry, p, item, context.output<int8_t>(step, 0));
+  }
+}
+
+int64_t item_macs(const MatMulParams& p) { return p.rows * p.shape.k * p.layout.panel; }
+
+}  // namespace
+
+Status run_matmul_s16(const Step& step, const RunContext& context) {
   const MatMulParams& p = step.params_as<MatMulParams>();
   const int8_t *a = context.input<int8_t>(step, 0), *b = context.input<int8_t>(step, 1);
   const int64_t matrix = p.layout.matrix_elements();
@@ -107,32 +129,53 @@ Status run_matmul_s8(const Step& step, const RunContext& context) {
   if (packed == nullptr) {
     int16_t* out = reinterpret_cast<int16_t*>(context.scratch);
     pack_all(p, *context.pool, [&](int64_t i, int64_t tile) {
-      pack_tile_s8(p.shape, p.layout, b + p.shape.b_offset[size_t(i)], p.zero_point_b, tile,
-                   out + i * matrix + p.layout.offset(tile));
+      pack_tile_s16(p.shape, p.layout, b + p.shape.b_offset[size_t(i)], p.zero_point_b, tile,
+                    out + i * matrix + p.layout.offset(tile));
     });
     packed = out;
   }
+  const auto convert = [&](const int8_t* in, int16_t* out, int64_t pixels) {
+    p.widen({in, kBlock, out, pixels, p.zero_point_a});
+  };
   const auto work = [&](int64_t begin, int64_t end, int worker) {
     int16_t* rows = reinterpret_cast<int16_t*>(context.scratch + p.packed_bytes + size_t(worker) * p.worker_bytes);
     int64_t filled = -1;
     for (int64_t i = begin; i < end; ++i) {
       const Item item = item_at(p, i);
-      if (filled != item.strip_key) fill_rows_s8(p, item, a, rows);
+      if (filled != item.strip_key) fill_rows(p, item, a, int16_t(p.zero_point_a), convert, rows);
       filled = item.strip_key;
       ConvS8Args args{panel_geometry(p, item), rows, nullptr, p.epilogue};
-      args.geometry.x_col = (p.shape.k + kBlock - 1) / kBlock * kBlock;
       args.w = packed + p.shape.b_index[size_t(item.batch)] * matrix + p.layout.offset(item.tile);
-      args.epilogue.bias = p.bias.data() + item.tile * 16;
-      args.epilogue.multiplier = p.multiplier.data() + item.tile * 16;
-      if (p.float_output) {
-        set_output(args.geometry, p, item, context.output<float>(step, 0));
-      } else {
-        set_output(args.geometry, p, item, context.output<int8_t>(step, 0));
-      }
+      set_item(args, p, item, step, context);
       p.gemm_s8(args);
     }
   };
-  context.pool->parallel_for(item_count(p), grain_for(p.rows * p.shape.k * 16), work);
+  context.pool->parallel_for(item_count(p), grain_for(item_macs(p)), work);
+  return {};
+}
+
+Status run_matmul_u8(const Step& step, const RunContext& context) {
+  const MatMulParams& p = step.params_as<MatMulParams>();
+  const int8_t* a = context.input<int8_t>(step, 0);
+  const int64_t matrix = p.layout.matrix_elements();
+  const int8_t* packed = static_cast<const int8_t*>(p.packed);
+  const auto convert = [&](const int8_t* in, uint8_t* out, int64_t pixels) { p.offset({in, kBlock, out, pixels}); };
+  const auto work = [&](int64_t begin, int64_t end, int worker) {
+    uint8_t* rows = context.scratch + p.packed_bytes + size_t(worker) * p.worker_bytes;
+    int64_t filled = -1;
+    for (int64_t i = begin; i < end; ++i) {
+      const Item item = item_at(p, i);
+      if (filled != item.strip_key) fill_rows(p, item, a, uint8_t(128), convert, rows);  // − 128 is + 128 modulo 256
+      filled = item.strip_key;
+      const int64_t matrix_index = p.shape.b_index[size_t(item.batch)];
+      ConvU8Args args{panel_geometry(p, item), rows, nullptr, p.epilogue};
+      args.w = packed + matrix_index * matrix + p.layout.offset(item.tile);
+      set_item(args, p, item, step, context);
+      args.epilogue.bias += matrix_index * p.layout.tiles() * p.layout.panel;
+      p.gemm_u8(args);
+    }
+  };
+  context.pool->parallel_for(item_count(p), grain_for(item_macs(p)), work);
   return {};
 }
 
@@ -176,7 +219,7 @@ Status run_matmul_f32(const Step& step, const RunContext& context) {
       if (!p.addend.plain()) scale_and_add(p, item, c, y);
     }
   };
-  context.pool->parallel_for(item_count(p), grain_for(p.rows * s.k * 16), work);
+  context.pool->parallel_for(item_count(p), grain_for(item_macs(p)), work);
   return {};
 }
 

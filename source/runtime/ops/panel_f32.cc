@@ -38,8 +38,8 @@ void run_panels(const KernelRow& kernel, const PanelProduct& product, int64_t ro
       args.geometry.lanes = int32_t(std::min<int64_t>(kPanelWidth, product.n - column));
       args.geometry.rows = int32_t(std::min(kMaxRows, rows - row));
       args.geometry.cols = 1;
-      args.geometry.y[0] = product.y + row * product.y_row + column;
-      args.geometry.y[1] = product.y + row * product.y_row + column + kBlock;
+      args.geometry.y = product.y + row * product.y_row + column;
+      args.geometry.y_block = kBlock;
       args.geometry.y_row = product.y_row;
       args.x = product.x + row * product.x_row;
       args.w = product.packed + panel * product.k * kPanelWidth;

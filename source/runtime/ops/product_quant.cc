@@ -4,6 +4,12 @@
 
 namespace lq {
 
+const KernelRow* integer_product_kernel(const char* operation, Isa isa, ProductForm* form) {
+  const KernelRow* u8 = find_kernel((std::string(operation) + "_u8").c_str(), isa);
+  *form = u8->isa != Isa::kScalar ? ProductForm::kU8 : ProductForm::kS16;
+  return *form == ProductForm::kU8 ? u8 : find_kernel((std::string(operation) + "_s8").c_str(), isa);
+}
+
 Result<bool> is_integer_product(const Tensor& x, const Tensor& w, const Tensor& y) {
   if (x.dtype == DType::Float32 && w.dtype == DType::Float32 && y.dtype == DType::Float32) return false;
   const bool output = y.dtype == DType::Float32 || (y.dtype == DType::Int8 && y.quant.has_value());

@@ -4,9 +4,23 @@
 #include <vector>
 
 #include "kernels/conv_kernels.h"
+#include "kernels/registry.h"
 #include "runtime/op.h"
 
 namespace lq {
+
+/// What the panel kernels multiply: float, int16 (q − zp) by int16, or uint8 (q + 128) by int8.
+enum class ProductForm : uint8_t { kF32, kS16, kU8 };
+/// Input channels that lie together in a panel: one a 32-bit lane.
+constexpr int64_t channels_together(ProductForm f) {
+  return f == ProductForm::kU8 ? 4 : f == ProductForm::kS16 ? 2 : 1;
+}
+/// Bytes of an element of a strip and of a panel.
+constexpr int64_t strip_element(ProductForm f) { return 4 / channels_together(f); }
+
+/// The kernel of `operation` ("conv" or "gemm") for int8 by int8 and the form of its operands: kU8 where the processor
+/// multiplies uint8 by int8 in one instruction, else kS16.
+const KernelRow* integer_product_kernel(const char* operation, Isa isa, ProductForm* form);
 
 /// True if the product runs on int8 × int8; false: float. Anything else (one of the two, other types) is an error.
 Result<bool> is_integer_product(const Tensor& x, const Tensor& w, const Tensor& y);

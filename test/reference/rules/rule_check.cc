@@ -24,7 +24,8 @@ uint64_t Rng::next() {
 }
 
 QuantParams RuleGraph::params(float scale) {
-  const int32_t zero_point = rng.pick<int32_t>({-128, 127, 0, int32_t(rng.between(-128, 127)), int32_t(rng.between(-128, 127))});
+  const int32_t zero_point =
+      rng.pick<int32_t>({-128, 127, 0, int32_t(rng.between(-128, 127)), int32_t(rng.between(-128, 127))});
   QuantParams p = per_tensor_params(DType::Int8, scale, zero_point);
   if (rng.chance(8)) p.qmin = std::min(zero_point, -127);  // symmetric range of some other tools
   return p;
@@ -55,7 +56,8 @@ TensorId RuleGraph::random_weights(Shape shape, int axis, int64_t channels, std:
   std::vector<int8_t> values(static_cast<size_t>(element_count(shape)));
   const int kind = int(rng.between(0, 5));  // 0: only extremes, 1: all the same extreme, else uniform
   const int8_t extreme = rng.chance(2) ? int8_t(127) : int8_t(-127);
-  for (int8_t& v : values) v = kind == 0 ? rng.pick<int8_t>({-127, 127}) : kind == 1 ? extreme : int8_t(rng.between(-127, 127));
+  for (int8_t& v : values)
+    v = kind == 0 ? rng.pick<int8_t>({-127, 127}) : kind == 1 ? extreme : int8_t(rng.between(-127, 127));
   const bool per_tensor = rng.chance(6);
   scales->clear();
   const bool related = rng.chance(2);  // powers of two apart: ties in every channel, see scale_near
@@ -88,12 +90,18 @@ TensorId RuleGraph::random_clamp(TensorId x, const QuantParams& p) {
   const float low = float(p.qmin - p.zero_point[0]) * p.scale[0], high = float(p.qmax - p.zero_point[0]) * p.scale[0];
   const float a = rng.uniform(low, high), b = rng.uniform(low, high);
   switch (rng.between(0, 6)) {
-    case 0: return op(Op::Relu, {x});
-    case 1: return op(Op::Clip, {x, scalar(0), scalar(std::fabs(a))});
-    case 2: return op(Op::Clip, {x, scalar(std::min(a, b)), scalar(std::max(a, b))});  // 0 may lie outside
-    case 3: return op(Op::Clip, {x, kNoTensor, scalar(a)});
-    case 4: return op(Op::Clip, {x, scalar(b)});
-    default: return x;
+    case 0:
+      return op(Op::Relu, {x});
+    case 1:
+      return op(Op::Clip, {x, scalar(0), scalar(std::fabs(a))});
+    case 2:
+      return op(Op::Clip, {x, scalar(std::min(a, b)), scalar(std::max(a, b))});  // 0 may lie outside
+    case 3:
+      return op(Op::Clip, {x, kNoTensor, scalar(a)});
+    case 4:
+      return op(Op::Clip, {x, scalar(b)});
+    default:
+      return x;
   }
 }
 
@@ -138,7 +146,8 @@ float quantize_step(const Graph& graph, TensorId input) {
 std::string difference(const Value& expected, const Session& session, size_t i) {
   const Tensor& t = session.output(i);
   if (t.shape != expected.shape || t.dtype != expected.dtype) {
-    return "shape or type: " + shape_string(t.shape) + " " + dtype_name(t.dtype) + " for " + shape_string(expected.shape) + " " + dtype_name(expected.dtype);
+    return "shape or type: " + shape_string(t.shape) + " " + dtype_name(t.dtype) + " for " +
+           shape_string(expected.shape) + " " + dtype_name(expected.dtype);
   }
   const size_t size = dtype_size(t.dtype), count = size_t(element_count(t.shape));
   const uint8_t* actual = static_cast<const uint8_t*>(session.output_data(i));
@@ -154,15 +163,17 @@ std::string difference(const Value& expected, const Session& session, size_t i) 
     if (t.dtype == DType::Float32) return double(reinterpret_cast<const float*>(p)[first]);
     return double(p[first * size]);
   };
-  return std::to_string(wrong) + " of " + std::to_string(count) + " values of output " + std::to_string(i) + " " + shape_string(t.shape) + ", the first at " +
-         std::to_string(first) + ": " + std::to_string(value(actual)) + " for " + std::to_string(value(expected.data.data()));
+  return std::to_string(wrong) + " of " + std::to_string(count) + " values of output " + std::to_string(i) + " " +
+         shape_string(t.shape) + ", the first at " + std::to_string(first) + ": " + std::to_string(value(actual)) +
+         " for " + std::to_string(value(expected.data.data()));
 }
 
 void expect_fused(const Graph& graph, const std::vector<Expect>& expect) {
   for (const Expect& e : expect) {
     bool found = false;
     for (const Node& node : graph.nodes) {
-      found = found || (node.op == e.op && graph.tensor(node.inputs[0]).dtype != DType::Float32 && graph.tensor(node.outputs[0]).dtype == e.output);
+      found = found || (node.op == e.op && graph.tensor(node.inputs[0]).dtype != DType::Float32 &&
+                        graph.tensor(node.outputs[0]).dtype == e.output);
     }
     EXPECT_TRUE(found) << "no " << op_name(e.op) << " on int8 in\n" << to_string(graph);
   }
@@ -188,7 +199,8 @@ std::vector<Value> random_inputs(const Graph& graph, Rng& rng) {
 }
 
 void run_on(Session& session, const std::vector<Value>& inputs) {
-  for (size_t i = 0; i < inputs.size(); ++i) std::memcpy(session.input_data(i), inputs[i].data.data(), inputs[i].data.size());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    std::memcpy(session.input_data(i), inputs[i].data.data(), inputs[i].data.size());
   const Status ran = session.run();
   ASSERT_TRUE(ran.ok()) << ran.message();
 }
@@ -202,7 +214,8 @@ void check_model(const ModelIr& ir, uint64_t seed, const std::vector<Expect>& ex
   const std::vector<Value> inputs = random_inputs(ir.main(), rng), others = random_inputs(ir.main(), rng);
   auto expected = interpret((*model)->ir(), inputs);
   ASSERT_TRUE(expected.ok()) << expected.status().message();
-  for (const Isa isa : {Isa::kScalar, Isa::kAvx2}) {
+  for (int i = 0; i < kIsaCount; ++i) {
+    const Isa isa = Isa(i);
     if (!is_isa_built(isa) || !is_isa_supported(isa)) continue;
     for (const int threads : {1, 2, 4}) {
       SessionOptions options;
@@ -220,7 +233,8 @@ void check_model(const ModelIr& ir, uint64_t seed, const std::vector<Expect>& ex
       ASSERT_EQ((*session)->output_count(), expected->size());
       for (size_t i = 0; i < expected->size(); ++i) {
         const std::string wrong = difference((*expected)[i], **session, i);
-        ASSERT_EQ(wrong, "") << isa_name(isa) << ", " << threads << " threads\n" << to_string((*session)->fused_graph());
+        ASSERT_EQ(wrong, "") << isa_name(isa) << ", " << threads << " threads\n"
+                             << to_string((*session)->fused_graph());
       }
     }
   }

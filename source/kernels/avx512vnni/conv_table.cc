@@ -1,0 +1,20 @@
+// The AVX512-VNNI rows (Ice Lake, Zen 4 and later). The rest is AVX2's.
+#include "kernels/conv_kernels.h"
+#include "kernels/registry.h"
+
+namespace lq {
+namespace avx512vnni {
+void conv_u8(const ConvU8Args& args);
+void offset_u8(const OffsetU8Args& args);
+}  // namespace avx512vnni
+
+static const KernelRow kRows[] = {
+    {"conv_u8_6x64__avx512vnni", "conv_u8", Isa::kAvx512Vnni, 64, reinterpret_cast<KernelFn>(avx512vnni::conv_u8)},
+    {"gemm_u8_6x64__avx512vnni", "gemm_u8", Isa::kAvx512Vnni, 64, reinterpret_cast<KernelFn>(avx512vnni::conv_u8)},
+    {"offset_u8__avx512vnni", "offset_u8", Isa::kAvx512Vnni, 0, reinterpret_cast<KernelFn>(avx512vnni::offset_u8)},
+};
+
+extern const KernelTable kAvx512VnniConvKernels;
+const KernelTable kAvx512VnniConvKernels = {kRows, int(sizeof(kRows) / sizeof(kRows[0]))};
+
+}  // namespace lq

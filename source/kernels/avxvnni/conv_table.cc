@@ -1,0 +1,18 @@
+// The AVX-VNNI rows: 256-bit vpdpbusd in VEX form (Alder Lake, Sapphire Rapids and later). The rest is AVX2's.
+#include "kernels/conv_kernels.h"
+#include "kernels/registry.h"
+
+namespace lq {
+namespace avxvnni {
+void conv_u8(const ConvU8Args& args);
+}  // namespace avxvnni
+
+static const KernelRow kRows[] = {
+    {"conv_u8_6x16__avxvnni", "conv_u8", Isa::kAvxVnni, 16, reinterpret_cast<KernelFn>(avxvnni::conv_u8)},
+    {"gemm_u8_6x16__avxvnni", "gemm_u8", Isa::kAvxVnni, 16, reinterpret_cast<KernelFn>(avxvnni::conv_u8)},
+};
+
+extern const KernelTable kAvxVnniConvKernels;
+const KernelTable kAvxVnniConvKernels = {kRows, int(sizeof(kRows) / sizeof(kRows[0]))};
+
+}  // namespace lq
