@@ -81,6 +81,34 @@ struct DepthwiseS8Args {
 };
 using DepthwiseS8Fn = void (*)(const DepthwiseS8Args& args);
 
+/// Family "depthwise_u8": the same layer for processors with vpdpbusd, straight from the NCHWc8 plane of one block of 8
+/// channels. Four rows of a column are multiplied at once: for every output row the kernel lays the input rows it reads
+/// side by side in `quads`, as q + 128, [row quad][column][8 channels][4 rows]. Output (r, c) reads rows
+/// first_row + r·stride_h + t·dilation_h, t < taps_h, and columns likewise; outside [0, in_h) × [0, in_w) lies zp.
+/// w: [row quad][taps_w][8][4], 0 in rows >= taps_h. bias as in ConvU8Args.
+struct DepthwiseU8Args {
+  const int8_t* x;
+  int32_t in_h, in_w;
+  int32_t first_row, first_col;
+  int32_t taps_h, taps_w, dilation_h, dilation_w, stride_h, stride_w;
+  int32_t rows, cols;  // outputs
+  int32_t lanes;       // real channels, 1…8
+  int32_t zero_point;  // of x
+  void* y;
+  ptrdiff_t y_row;  // elements between output rows; columns are neighbours
+  uint8_t* quads;   // depthwise_u8_bytes(…) bytes of scratch
+  const int8_t* w;
+  Epilogue epilogue;
+};
+using DepthwiseU8Fn = void (*)(const DepthwiseU8Args& args);
+
+/// Input columns an output row reads, from the first to the last.
+constexpr int64_t depthwise_span(int64_t cols, int64_t stride, int64_t taps, int64_t dilation) {
+  return (cols - 1) * stride + (taps - 1) * dilation + 1;
+}
+/// Scratch of a depthwise_u8 call: the quads of one output row.
+constexpr int64_t depthwise_u8_bytes(int64_t span, int64_t taps_h) { return (taps_h + 3) / 4 * span * 32; }
+
 /// Family "depthwise_f32": w: [taps][8], start: [8].
 struct DepthwiseF32Args {
   PanelGeometry geometry;

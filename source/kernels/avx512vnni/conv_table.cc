@@ -6,9 +6,12 @@ namespace lq {
 namespace avx512vnni {
 void conv_u8(const ConvU8Args& args);
 void offset_u8(const OffsetU8Args& args);
+void depthwise_u8(const DepthwiseU8Args& args);
 }  // namespace avx512vnni
 
 static const KernelRow kRows[] = {
+    {"depthwise_u8_8x8__avx512vnni", "depthwise_u8", Isa::kAvx512Vnni, 8,
+     reinterpret_cast<KernelFn>(avx512vnni::depthwise_u8)},
     {"conv_u8_6x64__avx512vnni", "conv_u8", Isa::kAvx512Vnni, 64, reinterpret_cast<KernelFn>(avx512vnni::conv_u8)},
     {"gemm_u8_6x64__avx512vnni", "gemm_u8", Isa::kAvx512Vnni, 64, reinterpret_cast<KernelFn>(avx512vnni::conv_u8)},
     {"offset_u8__avx512vnni", "offset_u8", Isa::kAvx512Vnni, 0, reinterpret_cast<KernelFn>(avx512vnni::offset_u8)},

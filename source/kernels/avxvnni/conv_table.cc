@@ -5,9 +5,11 @@
 namespace lq {
 namespace avxvnni {
 void conv_u8(const ConvU8Args& args);
+void depthwise_u8(const DepthwiseU8Args& args);
 }  // namespace avxvnni
 
 static const KernelRow kRows[] = {
+    {"depthwise_u8_4x8__avxvnni", "depthwise_u8", Isa::kAvxVnni, 8, reinterpret_cast<KernelFn>(avxvnni::depthwise_u8)},
     {"conv_u8_6x16__avxvnni", "conv_u8", Isa::kAvxVnni, 16, reinterpret_cast<KernelFn>(avxvnni::conv_u8)},
     {"gemm_u8_6x16__avxvnni", "gemm_u8", Isa::kAvxVnni, 16, reinterpret_cast<KernelFn>(avxvnni::conv_u8)},
 };

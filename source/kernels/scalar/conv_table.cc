@@ -12,9 +12,11 @@ void depthwise_f32(const DepthwiseF32Args& args);
 void widen_s8(const WidenS8Args& args);
 void offset_u8(const OffsetU8Args& args);
 void interleave_s16(const InterleaveS16Args& args);
+void depthwise_u8(const DepthwiseU8Args& args);
 }  // namespace scalar
 
 static const KernelRow kRows[] = {
+    {"depthwise_u8_1x8__scalar", "depthwise_u8", Isa::kScalar, 8, reinterpret_cast<KernelFn>(scalar::depthwise_u8)},
     {"conv_s8_1x16__scalar", "conv_s8", Isa::kScalar, 16, reinterpret_cast<KernelFn>(scalar::conv_s8)},
     {"gemm_s8_1x16__scalar", "gemm_s8", Isa::kScalar, 16, reinterpret_cast<KernelFn>(scalar::conv_s8)},
     {"conv_u8_1x64__scalar", "conv_u8", Isa::kScalar, 64, reinterpret_cast<KernelFn>(scalar::conv_u8)},

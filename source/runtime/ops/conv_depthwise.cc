@@ -235,6 +235,8 @@ Status prepare_f32(OpPrepare& p, DepthwiseParams& d) {
 }  // namespace
 
 Status prepare_depthwise(OpPrepare& p, const ConvShape& shape, bool integer) {
+  const KernelRow* u8 = find_kernel("depthwise_u8", p.isa);
+  if (integer && u8->isa != Isa::kScalar && depthwise_u8_fits(shape)) return prepare_depthwise_u8(p, shape, *u8);
   DepthwiseParams& d = p.make_params<DepthwiseParams>();
   d.shape = shape;
   d.phase = std::move(conv_phases(shape)[0]);
