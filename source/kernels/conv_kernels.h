@@ -39,18 +39,20 @@ struct ConvS8Args {
 };
 using ConvS8Fn = void (*)(const ConvS8Args& args);
 
-/// Family "conv_u8" and "gemm_u8": the same layer for processors that multiply uint8 by int8 (vpdpbusd). x holds q +
-/// 128, padding holds zp + 128, and the bias has −(zp + 128) · Σ w folded in, so that the sum is that of conv_s8 modulo
-/// 2^32. w: [blocks][taps][2 quads][width][4], then for the tail [taps][ceil(tail / 4) quads][width][4]; width is 16,
-/// 32, 48 or 64. epilogue.bias and .multiplier have `width` entries, 0 in lanes >= lanes. y_block applies to blocks
-/// with real lanes only.
-struct ConvU8Args {
+/// Families for processors that multiply bytes, "conv_…" and "gemm_…" each. All make the sum of conv_s8 modulo 2^32:
+///   u8    x holds q + 128, padding zp + 128, the bias has −(zp + 128) · Σ w folded in (vpdpbusd: uint8 by int8)
+///   s8x4  x holds q, padding zp, the bias has −zp · Σ w folded in (smull, sdot)
+///   s8x8  as s8x4, with weights for smmla
+/// w: [blocks][taps][groups][width][together], then for the tail [taps][ceil(tail / together) groups][width][together];
+/// together, the channels of a group, is 4, or 8 in s8x8. width is a multiple of 16. All 8 lanes of a block are read.
+/// epilogue.bias and .multiplier have `width` entries, 0 in lanes >= lanes. Blocks without real lanes are not written.
+struct ConvByteArgs {
   PanelGeometry geometry;
   const uint8_t* x;
   const int8_t* w;
   Epilogue epilogue;
 };
-using ConvU8Fn = void (*)(const ConvU8Args& args);
+using ConvByteFn = void (*)(const ConvByteArgs& args);
 
 /// Clamp of a float output: NaN -> low, as clamp_nan_to_low in numerics/quantize.h.
 struct FloatClamp {
@@ -81,12 +83,12 @@ struct DepthwiseS8Args {
 };
 using DepthwiseS8Fn = void (*)(const DepthwiseS8Args& args);
 
-/// Family "depthwise_u8": the same layer for processors with vpdpbusd, straight from the NCHWc8 plane of one block of 8
-/// channels. Four rows of a column are multiplied at once: for every output row the kernel lays the input rows it reads
-/// side by side in `quads`, as q + 128, [row quad][column][8 channels][4 rows]. Output (r, c) reads rows
-/// first_row + r·stride_h + t·dilation_h, t < taps_h, and columns likewise; outside [0, in_h) × [0, in_w) lies zp.
-/// w: [row quad][taps_w][8][4], 0 in rows >= taps_h. bias as in ConvU8Args.
-struct DepthwiseU8Args {
+/// Families "depthwise_u8" and "depthwise_s8x4": the same layer on bytes, straight from the NCHWc8 plane of one block
+/// of 8 channels; x and bias as in ConvByteArgs. Output (r, c) reads rows first_row + r·stride_h + t·dilation_h, t <
+/// taps_h, and columns likewise; outside [0, in_h) × [0, in_w) lies zp. Dot-product kernels multiply four rows of a
+/// column at once: for every output row they lay the input rows it reads side by side, [row quad][column][8 channels][4
+/// rows]. w: [row quad][taps_w][8][4], 0 in rows >= taps_h.
+struct DepthwiseByteArgs {
   const int8_t* x;
   int32_t in_h, in_w;
   int32_t first_row, first_col;
@@ -96,18 +98,20 @@ struct DepthwiseU8Args {
   int32_t zero_point;  // of x
   void* y;
   ptrdiff_t y_row;  // elements between output rows; columns are neighbours
-  uint8_t* quads;   // depthwise_u8_bytes(…) bytes of scratch
+  uint8_t* quads;   // depthwise_scratch(…) bytes
   const int8_t* w;
   Epilogue epilogue;
 };
-using DepthwiseU8Fn = void (*)(const DepthwiseU8Args& args);
+using DepthwiseByteFn = void (*)(const DepthwiseByteArgs& args);
 
 /// Input columns an output row reads, from the first to the last.
 constexpr int64_t depthwise_span(int64_t cols, int64_t stride, int64_t taps, int64_t dilation) {
   return (cols - 1) * stride + (taps - 1) * dilation + 1;
 }
-/// Scratch of a depthwise_u8 call: the quads of one output row.
-constexpr int64_t depthwise_u8_bytes(int64_t span, int64_t taps_h) { return (taps_h + 3) / 4 * span * 32; }
+/// Scratch of a call: the quads of one output row, or its input rows and the weights tap by tap.
+constexpr int64_t depthwise_scratch(int64_t span, int64_t taps_h, int64_t taps_w) {
+  return (taps_h + 3) / 4 * 32 * (span + taps_w);
+}
 
 /// Family "depthwise_f32": w: [taps][8], start: [8].
 struct DepthwiseF32Args {

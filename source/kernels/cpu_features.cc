@@ -2,6 +2,10 @@
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#elif defined(__aarch64__) && defined(__APPLE__)
+#include <sys/sysctl.h>
 #endif
 
 namespace lq {
@@ -39,6 +43,31 @@ uint32_t detect() {
   if (subleaves >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && has(a, kVnni)) found |= bit(Isa::kAvxVnni);
   return found;
 }
+#elif defined(__aarch64__)
+constexpr uint32_t kArmV8 = bit(Isa::kScalar) | bit(Isa::kNeon);
+uint32_t with(bool dotprod, bool i8mm) {
+  return kArmV8 | (dotprod ? bit(Isa::kNeonDotprod) : 0) | (dotprod && i8mm ? bit(Isa::kNeonI8mm) : 0);
+}
+#if defined(__linux__)
+// Linux and Android: the kernel's list of what every core of the system has. Bits as in asm/hwcap.h, spelled out since
+// old NDK headers lack them.
+uint32_t detect() {
+  constexpr unsigned long kAsimdDp = 1ul << 20;  // AT_HWCAP
+  constexpr unsigned long kI8mm = 1ul << 13;     // AT_HWCAP2
+  return with((getauxval(AT_HWCAP) & kAsimdDp) != 0, (getauxval(26 /* AT_HWCAP2 */) & kI8mm) != 0);
+}
+#elif defined(__APPLE__)
+bool sysctl_flag(const char* name) {
+  int value = 0;
+  size_t size = sizeof(value);
+  return sysctlbyname(name, &value, &size, nullptr, 0) == 0 && value != 0;
+}
+uint32_t detect() {
+  return with(sysctl_flag("hw.optional.arm.FEAT_DotProd"), sysctl_flag("hw.optional.arm.FEAT_I8MM"));
+}
+#else
+uint32_t detect() { return kArmV8; }
+#endif
 #else
 uint32_t detect() { return bit(Isa::kScalar); }
 #endif
@@ -52,6 +81,15 @@ constexpr uint32_t kBuilt = bit(Isa::kScalar)
 #endif
 #ifdef LQ_HAS_AVX512VNNI
                             | bit(Isa::kAvx512Vnni)
+#endif
+#ifdef LQ_HAS_NEON
+                            | bit(Isa::kNeon)
+#endif
+#ifdef LQ_HAS_NEON_DOTPROD
+                            | bit(Isa::kNeonDotprod)
+#endif
+#ifdef LQ_HAS_NEON_I8MM
+                            | bit(Isa::kNeonI8mm)
 #endif
     ;
 
@@ -72,8 +110,17 @@ Isa best_isa() {
 }
 
 Isa fallback_isa(Isa isa) {
-  // Ice Lake has the 512-bit form without the VEX one: neither VNNI includes the other.
-  return isa == Isa::kAvxVnni || isa == Isa::kAvx512Vnni ? Isa::kAvx2 : Isa::kScalar;
+  switch (isa) {
+    case Isa::kAvxVnni:
+    case Isa::kAvx512Vnni:  // Ice Lake has the 512-bit form without the VEX one: neither VNNI includes the other
+      return Isa::kAvx2;
+    case Isa::kNeonI8mm:
+      return Isa::kNeonDotprod;
+    case Isa::kNeonDotprod:
+      return Isa::kNeon;
+    default:
+      return Isa::kScalar;
+  }
 }
 
 }  // namespace lq

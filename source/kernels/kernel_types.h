@@ -9,11 +9,14 @@ namespace lq {
 /// In order of preference: the last one a processor has is its best.
 enum class Isa : uint8_t {
   kScalar = 0,
-  kAvx2 = 1,        // AVX2 and FMA
-  kAvxVnni = 2,     // and vpdpbusd on 256 bits, VEX form
-  kAvx512Vnni = 3,  // AVX2, FMA, AVX512 F, BW, DQ, VL and VNNI
+  kAvx2 = 1,         // AVX2 and FMA
+  kAvxVnni = 2,      // and vpdpbusd on 256 bits, VEX form
+  kAvx512Vnni = 3,   // AVX2, FMA, AVX512 F, BW, DQ, VL and VNNI
+  kNeon = 4,         // Advanced SIMD of ARMv8.0
+  kNeonDotprod = 5,  // and sdot
+  kNeonI8mm = 6,     // and smmla
 };
-constexpr int kIsaCount = 4;
+constexpr int kIsaCount = 7;
 
 /// Channels in a block of an NCHWc8 tensor.
 constexpr int kBlock = 8;

@@ -16,6 +16,15 @@ extern const KernelTable kAvxVnniConvKernels;
 #ifdef LQ_HAS_AVX512VNNI
 extern const KernelTable kAvx512VnniConvKernels;
 #endif
+#ifdef LQ_HAS_NEON
+extern const KernelTable kNeonConvKernels;
+#endif
+#ifdef LQ_HAS_NEON_DOTPROD
+extern const KernelTable kNeonDotprodConvKernels;
+#endif
+#ifdef LQ_HAS_NEON_I8MM
+extern const KernelTable kNeonI8mmConvKernels;
+#endif
 
 namespace {
 
@@ -44,6 +53,15 @@ const KernelTable* const* kernel_tables(int* count) {
 #endif
 #ifdef LQ_HAS_AVX512VNNI
       &kAvx512VnniConvKernels,
+#endif
+#ifdef LQ_HAS_NEON
+      &kNeonConvKernels,
+#endif
+#ifdef LQ_HAS_NEON_DOTPROD
+      &kNeonDotprodConvKernels,
+#endif
+#ifdef LQ_HAS_NEON_I8MM
+      &kNeonI8mmConvKernels,
 #endif
   };
   *count = int(sizeof(kTables) / sizeof(kTables[0]));

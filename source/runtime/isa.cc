@@ -7,7 +7,7 @@
 namespace lq {
 namespace {
 
-constexpr const char* kIsaNames[kIsaCount] = {"scalar", "avx2", "avxvnni", "avx512vnni"};
+constexpr const char* kIsaNames[kIsaCount] = {"scalar", "avx2", "avxvnni", "avx512vnni", "neon", "neon_dotprod", "neon_i8mm"};
 
 std::string usable_names() {
   std::string names;

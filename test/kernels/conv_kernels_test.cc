@@ -69,7 +69,7 @@ std::vector<int16_t> random_int16(Random& r, size_t count, int bound) {
   return v;
 }
 
-void compare_u8(const KernelRow& row, const KernelRow& scalar, Random& r) {
+void compare_bytes(const KernelRow& row, const KernelRow& scalar, Random& r) {
   PanelProblem p = random_panel(r, false);
   PanelGeometry& g = p.geometry;
   g.width = int32_t(16 * r.between(1, row.panel_width / 16));
@@ -77,14 +77,15 @@ void compare_u8(const KernelRow& row, const KernelRow& scalar, Random& r) {
   if (!g.y_blocked) g.y_col = g.lanes + r.between(0, 3), g.y_row = g.y_col * g.cols;
   p.pixels = size_t(g.y_row * g.rows + 72);
   const std::vector<int8_t> x = r.int8(int64_t(p.x_size), -128);
-  const std::vector<int8_t> w = r.int8(int64_t(p.w_channels + 8 * (p.taps.size() + 1)) * 64, -128);
+  const std::vector<int8_t> w =
+      r.int8(int64_t(p.w_channels + 8 * (p.taps.size() + 1)) * 64, -127);  // as in verified files
   const std::vector<int32_t> bias = r.int32(64, 1000000);
   std::vector<float> multiplier(64);
   for (float& m : multiplier) m = r.scale() * (r.chance(5) ? 1e30f : 0.01f);
   const Epilogue e = random_epilogue(r, bias, multiplier);
   const auto run = [&](const KernelRow& k) {
     return output_of(p, e.float_output ? 4 : 1, [&](const PanelGeometry& geometry) {
-      reinterpret_cast<ConvU8Fn>(k.fn)({geometry, reinterpret_cast<const uint8_t*>(x.data()), w.data(), e});
+      reinterpret_cast<ConvByteFn>(k.fn)({geometry, reinterpret_cast<const uint8_t*>(x.data()), w.data(), e});
     });
   };
   ASSERT_TRUE(same_bits(run(row), run(scalar)));
@@ -122,8 +123,8 @@ void compare_conv_f32(const KernelRow& row, const KernelRow& scalar, Random& r) 
   ASSERT_TRUE(same_bits(run(row), run(scalar)));
 }
 
-void compare_depthwise_u8(const KernelRow& row, const KernelRow& scalar, Random& r) {
-  DepthwiseU8Args a{};
+void compare_depthwise_bytes(const KernelRow& row, const KernelRow& scalar, Random& r) {
+  DepthwiseByteArgs a{};
   a.taps_h = int32_t(r.between(1, 7)), a.taps_w = int32_t(r.between(1, 7));
   a.dilation_h = int32_t(r.between(1, 3)), a.dilation_w = int32_t(r.between(1, 3));
   a.stride_h = int32_t(r.between(1, 3)), a.stride_w = int32_t(r.between(1, 3));
@@ -133,7 +134,7 @@ void compare_depthwise_u8(const KernelRow& row, const KernelRow& scalar, Random&
   a.lanes = int32_t(r.between(1, 8)), a.zero_point = int32_t(r.between(-128, 127));
   a.y_row = a.cols * 8 + 8 * r.between(0, 1);
   const std::vector<int8_t> x = r.int8(int64_t(a.in_h) * a.in_w * 8, -128);
-  std::vector<int8_t> w = r.int8(int64_t((a.taps_h + 3) / 4) * a.taps_w * 32, -128);
+  std::vector<int8_t> w = r.int8(int64_t((a.taps_h + 3) / 4) * a.taps_w * 32, -127);
   for (int t = 0; t < (a.taps_h + 3) / 4 * 4; ++t) {  // rows behind the last tap have weight 0
     for (int i = 0; t >= a.taps_h && i < a.taps_w * 8; ++i) w[size_t((t / 4 * a.taps_w * 8 + i) * 4 + t % 4)] = 0;
   }
@@ -145,10 +146,10 @@ void compare_depthwise_u8(const KernelRow& row, const KernelRow& scalar, Random&
     // Scratch of exactly the stated size: the sanitizer sees a byte more.
     const int64_t span = depthwise_span(a.cols, a.stride_w, a.taps_w, a.dilation_w);
     std::vector<uint8_t> y(size_t(a.rows * a.y_row + 16) * 4, 0xCD),
-        quads(size_t(depthwise_u8_bytes(span, a.taps_h)), 0x77);
-    DepthwiseU8Args args = a;
+        quads(size_t(depthwise_scratch(span, a.taps_h, a.taps_w)), 0x77);
+    DepthwiseByteArgs args = a;
     args.y = y.data(), args.quads = quads.data();
-    reinterpret_cast<DepthwiseU8Fn>(k.fn)(args);
+    reinterpret_cast<DepthwiseByteFn>(k.fn)(args);
     return y;
   };
   ASSERT_TRUE(same_bits(run(row), run(scalar)));
@@ -206,12 +207,12 @@ bool compare(const KernelRow& row, const KernelRow& scalar, Random& r) {
   const std::string family = row.family;
   if (family == "conv_s8" || family == "gemm_s8") {
     compare_s8<ConvS8Args, ConvS8Fn>(row, scalar, r, false);
-  } else if (family == "conv_u8" || family == "gemm_u8") {
-    compare_u8(row, scalar, r);
+  } else if (family == "depthwise_u8" || family == "depthwise_s8x4") {
+    compare_depthwise_bytes(row, scalar, r);
+  } else if (family == "conv_u8" || family == "gemm_u8" || family.find("_s8x") != std::string::npos) {
+    compare_bytes(row, scalar, r);
   } else if (family == "offset_u8") {
     compare_offset(row, scalar, r);
-  } else if (family == "depthwise_u8") {
-    compare_depthwise_u8(row, scalar, r);
   } else if (family == "depthwise_s8") {
     compare_s8<DepthwiseS8Args, DepthwiseS8Fn>(row, scalar, r, true);
   } else if (family == "conv_f32" || family == "gemm_f32") {
@@ -258,7 +259,8 @@ TEST(KernelRegistry, NamesAreUniqueAndTellTheIsa) {
     for (int i = 0; i < tables[t]->count; ++i) {
       const KernelRow& row = tables[t]->rows[i];
       EXPECT_TRUE(names.insert(row.name).second) << row.name;
-      constexpr const char* kSuffix[kIsaCount] = {"__scalar", "__avx2", "__avxvnni", "__avx512vnni"};
+      constexpr const char* kSuffix[kIsaCount] = {"__scalar", "__avx2",         "__avxvnni",  "__avx512vnni",
+                                                  "__neon",   "__neon_dotprod", "__neon_i8mm"};
       const std::string suffix = kSuffix[int(row.isa)];
       EXPECT_NE(std::string(row.name).find(suffix), std::string::npos) << row.name;
       EXPECT_EQ(std::string(row.name).find(row.family), 0u) << row.name;

@@ -4,9 +4,9 @@
 
 namespace lq {
 namespace avx512vnni {
-void conv_u8(const ConvU8Args& args);
+void conv_u8(const ConvByteArgs& args);
 void offset_u8(const OffsetU8Args& args);
-void depthwise_u8(const DepthwiseU8Args& args);
+void depthwise_u8(const DepthwiseByteArgs& args);
 }  // namespace avx512vnni
 
 static const KernelRow kRows[] = {

@@ -22,11 +22,11 @@ struct Vector {
 template <int kVectors>
 using Store = S8Store<kVectors>;
 
-#include "kernels/panel_u8_inline.h"
+#include "kernels/panel_bytes_inline.h"
 
 }  // namespace
 
-void conv_u8(const ConvU8Args& a) {
+void conv_u8(const ConvByteArgs& a) {
   switch (a.geometry.width) {
     case 64:
       return run<6, 4>(a);

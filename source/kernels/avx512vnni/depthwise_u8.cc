@@ -4,7 +4,8 @@
 namespace lq::avx512vnni {
 namespace {
 
-#include "kernels/depthwise_u8_inline.h"
+#include "kernels/avx2/depthwise_rows.h"
+#include "kernels/depthwise_quads_inline.h"
 
 [[gnu::always_inline]] static inline __m512i twice(const void* p) {
   return _mm512_broadcast_i64x4(_mm256_loadu_si256(static_cast<const __m256i*>(p)));
@@ -20,8 +21,8 @@ struct StoreTwo {
   __m512 multiplier, low, high;
   __m512i zero_point;
   __mmask16 mask;
-  const DepthwiseU8Args& a;
-  explicit StoreTwo(const DepthwiseU8Args& args) : a(args) {
+  const DepthwiseByteArgs& a;
+  explicit StoreTwo(const DepthwiseByteArgs& args) : a(args) {
     multiplier = _mm512_broadcast_f32x8(_mm256_loadu_ps(a.epilogue.multiplier));
     low = _mm512_set1_ps(a.epilogue.low);
     high = _mm512_set1_ps(a.epilogue.high);
@@ -43,7 +44,7 @@ struct StoreTwo {
 
 /// kPairs pairs of neighbouring outputs; with `one` the pair is a single output, computed twice.
 template <int kPairs>
-[[gnu::always_inline]] static inline void tile(const DepthwiseU8Args& a, const StoreTwo& out, const uint8_t* x,
+[[gnu::always_inline]] static inline void tile(const DepthwiseByteArgs& a, const StoreTwo& out, const uint8_t* x,
                                                int span, ptrdiff_t y_at, bool one) {
   const ptrdiff_t step = ptrdiff_t(a.stride_w) * 32;
   const ptrdiff_t second = one ? 0 : step;
@@ -71,7 +72,7 @@ template <int kPairs>
 
 }  // namespace
 
-void depthwise_u8(const DepthwiseU8Args& a) {
+void depthwise_u8(const DepthwiseByteArgs& a) {
   const StoreTwo out(a);
   const int span = int(depthwise_span(a.cols, a.stride_w, a.taps_w, a.dilation_w));
   const ptrdiff_t step = ptrdiff_t(a.stride_w) * 32;

@@ -4,8 +4,8 @@
 
 namespace lq {
 namespace avxvnni {
-void conv_u8(const ConvU8Args& args);
-void depthwise_u8(const DepthwiseU8Args& args);
+void conv_u8(const ConvByteArgs& args);
+void depthwise_u8(const DepthwiseByteArgs& args);
 }  // namespace avxvnni
 
 static const KernelRow kRows[] = {

@@ -29,10 +29,10 @@ struct Store {
   }
 };
 
-#include "kernels/panel_u8_inline.h"
+#include "kernels/panel_bytes_inline.h"
 
 }  // namespace
 
-void conv_u8(const ConvU8Args& a) { run<6, 2>(a); }
+void conv_u8(const ConvByteArgs& a) { run<6, 2>(a); }
 
 }  // namespace lq::avxvnni

@@ -4,12 +4,13 @@
 namespace lq::avxvnni {
 namespace {
 
-#include "kernels/depthwise_u8_inline.h"
+#include "kernels/avx2/depthwise_rows.h"
+#include "kernels/depthwise_quads_inline.h"
 
 /// kPixels neighbouring outputs of a row.
 template <int kPixels>
-[[gnu::always_inline]] static inline void tile(const DepthwiseU8Args& a, const avx2::S8Store<1>& out, const uint8_t* x,
-                                               int span, ptrdiff_t y_at) {
+[[gnu::always_inline]] static inline void tile(const DepthwiseByteArgs& a, const avx2::S8Store<1>& out,
+                                               const uint8_t* x, int span, ptrdiff_t y_at) {
   __m256i acc[kPixels];
 #pragma GCC unroll 4
   for (int p = 0; p < kPixels; ++p) acc[p] = avx2::load_256(a.epilogue.bias);
@@ -34,7 +35,7 @@ template <int kPixels>
 
 }  // namespace
 
-void depthwise_u8(const DepthwiseU8Args& a) {
+void depthwise_u8(const DepthwiseByteArgs& a) {
   const PanelGeometry g = output_geometry(a);
   const avx2::S8Store<1> out(g, a.epilogue);
   const int span = int(depthwise_span(a.cols, a.stride_w, a.taps_w, a.dilation_w));

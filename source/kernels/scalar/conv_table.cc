@@ -5,14 +5,17 @@
 namespace lq {
 namespace scalar {
 void conv_s8(const ConvS8Args& args);
-void conv_u8(const ConvU8Args& args);
+void conv_u8(const ConvByteArgs& args);
+void conv_s8x4(const ConvByteArgs& args);
+void conv_s8x8(const ConvByteArgs& args);
 void conv_f32(const ConvF32Args& args);
 void depthwise_s8(const DepthwiseS8Args& args);
 void depthwise_f32(const DepthwiseF32Args& args);
 void widen_s8(const WidenS8Args& args);
 void offset_u8(const OffsetU8Args& args);
 void interleave_s16(const InterleaveS16Args& args);
-void depthwise_u8(const DepthwiseU8Args& args);
+void depthwise_u8(const DepthwiseByteArgs& args);
+void depthwise_s8x4(const DepthwiseByteArgs& args);
 }  // namespace scalar
 
 static const KernelRow kRows[] = {
@@ -21,6 +24,12 @@ static const KernelRow kRows[] = {
     {"gemm_s8_1x16__scalar", "gemm_s8", Isa::kScalar, 16, reinterpret_cast<KernelFn>(scalar::conv_s8)},
     {"conv_u8_1x64__scalar", "conv_u8", Isa::kScalar, 64, reinterpret_cast<KernelFn>(scalar::conv_u8)},
     {"gemm_u8_1x64__scalar", "gemm_u8", Isa::kScalar, 64, reinterpret_cast<KernelFn>(scalar::conv_u8)},
+    {"conv_s8x4_1x64__scalar", "conv_s8x4", Isa::kScalar, 64, reinterpret_cast<KernelFn>(scalar::conv_s8x4)},
+    {"gemm_s8x4_1x64__scalar", "gemm_s8x4", Isa::kScalar, 64, reinterpret_cast<KernelFn>(scalar::conv_s8x4)},
+    {"conv_s8x8_1x64__scalar", "conv_s8x8", Isa::kScalar, 64, reinterpret_cast<KernelFn>(scalar::conv_s8x8)},
+    {"gemm_s8x8_1x64__scalar", "gemm_s8x8", Isa::kScalar, 64, reinterpret_cast<KernelFn>(scalar::conv_s8x8)},
+    {"depthwise_s8x4_1x8__scalar", "depthwise_s8x4", Isa::kScalar, 8,
+     reinterpret_cast<KernelFn>(scalar::depthwise_s8x4)},
     {"conv_f32_1x16__scalar", "conv_f32", Isa::kScalar, 16, reinterpret_cast<KernelFn>(scalar::conv_f32)},
     {"gemm_f32_1x16__scalar", "gemm_f32", Isa::kScalar, 16, reinterpret_cast<KernelFn>(scalar::conv_f32)},
     {"depthwise_s8_1x8__scalar", "depthwise_s8", Isa::kScalar, 8, reinterpret_cast<KernelFn>(scalar::depthwise_s8)},

@@ -8,18 +8,18 @@
 namespace lq {
 namespace {
 
-/// Packed weights of form kU8, behind the sums their bias needs.
-Status pack_u8(OpPrepare& p, ConvParams& c, const int8_t* source) {
+/// Packed weights of a byte form, behind the sums their bias needs.
+Status pack_bytes(OpPrepare& p, ConvParams& c, const int8_t* source) {
   const ConvPlan& plan = c.plan;
   const size_t sums = plan.phases.size() * size_t(plan.slots), head = align_up(sums * sizeof(int32_t));
   LQ_ASSIGN_OR_RETURN(
-      const void* packed, p.packs.get(p.pack_key("conv_u8"), head + size_t(plan.weight_total), [&](void* out) {
-        pack_conv_u8(plan, c.strides, source, static_cast<int8_t*>(out) + head, static_cast<int32_t*>(out));
+      const void* packed, p.packs.get(p.pack_key("conv_bytes"), head + size_t(plan.weight_total), [&](void* out) {
+        pack_conv_bytes(plan, c.strides, source, static_cast<int8_t*>(out) + head, static_cast<int32_t*>(out));
       }));
   c.packed = static_cast<const uint8_t*>(packed) + head;
   const int32_t* sum = static_cast<const int32_t*>(packed);
   for (size_t i = 0; i < sums; ++i)
-    c.bias[i] = int32_t(uint32_t(c.bias[i]) - uint32_t(c.zero_point_x + 128) * uint32_t(sum[i]));
+    c.bias[i] = int32_t(uint32_t(c.bias[i]) - uint32_t(c.zero_point_x + byte_offset(plan.form)) * uint32_t(sum[i]));
   return {};
 }
 
@@ -39,11 +39,11 @@ Status prepare_s8(OpPrepare& p, ConvParams& c, const KernelRow& row) {
   for (size_t i = 0; i < plan.phases.size(); ++i)
     fill_slots(plan.tiles, bias.data(), c.bias.data() + i * size_t(plan.slots));
   const int8_t* source = w.data.as<int8_t>();
-  if (plan.form == ProductForm::kU8) {
-    LQ_RETURN_IF_ERROR(pack_u8(p, c, source));
-    c.conv_u8 = reinterpret_cast<ConvU8Fn>(row.fn);
+  if (is_byte_form(plan.form)) {
+    LQ_RETURN_IF_ERROR(pack_bytes(p, c, source));
+    c.conv_bytes = reinterpret_cast<ConvByteFn>(row.fn);
     c.offset = reinterpret_cast<OffsetU8Fn>(find_kernel("offset_u8", p.isa)->fn);
-    p.set(row.name, row.isa, run_conv_u8);
+    p.set(row.name, row.isa, run_conv_bytes);
     return {};
   }
   LQ_ASSIGN_OR_RETURN(
@@ -114,8 +114,9 @@ Status prepare_conv_panels(OpPrepare& p, const ConvShape& shape, std::vector<Con
   plan_tiles(c.plan);
   const int64_t element = strip_element(c.plan.form);
   size_t results = 0;
+  const bool allow_direct = integer ? is_byte_form(c.plan.form) && byte_offset(c.plan.form) == 0 : !c.plan.gather;
   for (ConvPhase& phase : c.plan.phases) {
-    const StripOptions options{c.plan.strip_blocks * kBlock * element,     kBlock,    !integer && !c.plan.gather,
+    const StripOptions options{c.plan.strip_blocks * kBlock * element,     kBlock,    allow_direct,
                                shape.batch * int64_t(c.plan.tiles.size()), p.threads, kPanelStripBytes};
     LQ_RETURN_IF_ERROR(plan_strip(phase, shape, options));
     const ConvStrip& strip = phase.strip;

@@ -235,8 +235,11 @@ Status prepare_f32(OpPrepare& p, DepthwiseParams& d) {
 }  // namespace
 
 Status prepare_depthwise(OpPrepare& p, const ConvShape& shape, bool integer) {
-  const KernelRow* u8 = find_kernel("depthwise_u8", p.isa);
-  if (integer && u8->isa != Isa::kScalar && depthwise_u8_fits(shape)) return prepare_depthwise_u8(p, shape, *u8);
+  if (integer && depthwise_bytes_fit(shape)) {
+    const KernelRow *s8 = find_kernel("depthwise_s8x4", p.isa), *u8 = find_kernel("depthwise_u8", p.isa);
+    if (s8->isa != Isa::kScalar) return prepare_depthwise_bytes(p, shape, *s8, 0);
+    if (u8->isa != Isa::kScalar) return prepare_depthwise_bytes(p, shape, *u8, 128);
+  }
   DepthwiseParams& d = p.make_params<DepthwiseParams>();
   d.shape = shape;
   d.phase = std::move(conv_phases(shape)[0]);

@@ -7,9 +7,10 @@ namespace lq {
 inline bool is_depthwise(const ConvShape& s) { return s.icg == 1 && s.ocg == 1; }
 Status prepare_depthwise(OpPrepare& p, const ConvShape& shape, bool integer);
 
-// conv_depthwise_u8.cc: the integer form where `row` (family depthwise_u8) is not the scalar twin.
+// conv_depthwise_byte.cc: integer layers where the processor multiplies bytes. offset: what the kernel's quads hold
+// beyond q (128 in family depthwise_u8, 0 in depthwise_s8x4).
 inline constexpr int64_t kMaxDepthwiseQuadBytes = 4 << 20;
-bool depthwise_u8_fits(const ConvShape& s);
-Status prepare_depthwise_u8(OpPrepare& p, const ConvShape& s, const KernelRow& row);
+bool depthwise_bytes_fit(const ConvShape& s);
+Status prepare_depthwise_bytes(OpPrepare& p, const ConvShape& s, const KernelRow& row, int32_t offset);
 
 }  // namespace lq

@@ -15,10 +15,9 @@ void for_each_block(const ConvTile& t, F&& f) {
   if (t.tail > 0) f(int64_t(t.blocks) * kBlock, int64_t(t.tail));
 }
 
-/// Panels of an integer form; `sums` (may be null): what pack_conv_u8 says.
-template <typename Element>
+/// Panels of an integer form; `sums` (may be null): what pack_conv_bytes says.
+template <int64_t kTogether, typename Element>
 void pack_integer(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, Element* out, int32_t* sums) {
-  constexpr int64_t kTogether = 4 / sizeof(Element);
   const ConvShape& s = plan.shape;
   for (const ConvPhase& phase : plan.phases) {
     for (const ConvTile& t : plan.tiles) {
@@ -117,11 +116,12 @@ void pack_conv_f32(const ConvPlan& plan, const WeightStrides& strides, const flo
 }
 
 void pack_conv_s16(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, int16_t* out) {
-  pack_integer(plan, strides, w, out, nullptr);
+  pack_integer<2>(plan, strides, w, out, nullptr);
 }
 
-void pack_conv_u8(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, int8_t* out, int32_t* sums) {
-  pack_integer(plan, strides, w, out, sums);
+void pack_conv_bytes(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, int8_t* out, int32_t* sums) {
+  channels_together(plan.form) == 8 ? pack_integer<8>(plan, strides, w, out, sums)
+                                    : pack_integer<4>(plan, strides, w, out, sums);
 }
 
 void fill_strip_s16(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row,
@@ -132,12 +132,17 @@ void fill_strip_s16(const ConvShape& s, const ConvPhase& phase, int64_t blocks, 
   fill_strip(s, phase, blocks, x, row, int16_t(0), convert, strip);
 }
 
-void fill_strip_u8(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row,
-                   int32_t zero_point, OffsetU8Fn offset, uint8_t* strip) {
+void fill_strip_bytes(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row,
+                      int32_t zero_point, ProductForm form, OffsetU8Fn offset, uint8_t* strip) {
   const auto convert = [&](const int8_t* in, ptrdiff_t step, uint8_t* out, int64_t pixels) {
-    offset({in, step, out, pixels});
+    if (form == ProductForm::kU8) return offset({in, step, out, pixels});
+    if (step == kBlock) {
+      std::memcpy(out, in, size_t(pixels * kBlock));
+      return;
+    }
+    for (int64_t p = 0; p < pixels; ++p) std::memcpy(out + p * kBlock, in + p * step, kBlock);
   };
-  fill_strip(s, phase, blocks, x, row, uint8_t(zero_point + 128), convert, strip);
+  fill_strip(s, phase, blocks, x, row, uint8_t(zero_point + byte_offset(form)), convert, strip);
 }
 
 void fill_strip_f32(const ConvShape& s, const ConvPhase& phase, int64_t channel, int64_t channels, const float* x,

@@ -7,15 +7,15 @@ namespace lq {
 /// Panels of every phase and tile, plan.weight_total elements. `w` in canonical order.
 void pack_conv_s16(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, int16_t* out);
 /// Also the sum of each slot's weights in each phase, [phase][slot], modulo 2^32.
-void pack_conv_u8(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, int8_t* out, int32_t* sums);
+void pack_conv_bytes(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, int8_t* out, int32_t* sums);
 void pack_conv_f32(const ConvPlan& plan, const WeightStrides& strides, const float* w, float* out);
 
 /// Output rows [row, row + strip.rows) of image `x` (the blocks of one image, NCHWc8) as int16 without zero point.
 void fill_strip_s16(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row,
                     int32_t zero_point, WidenS8Fn widen, int16_t* strip);
-/// The same as uint8 q + 128, padding zp + 128.
-void fill_strip_u8(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row,
-                   int32_t zero_point, OffsetU8Fn offset, uint8_t* strip);
+/// The same as bytes of a form (product_quant.h); `offset` is used by kU8 only.
+void fill_strip_bytes(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row,
+                      int32_t zero_point, ProductForm form, OffsetU8Fn offset, uint8_t* strip);
 /// The same for floats. `channel`: the first of `channels` to take; not a multiple of 8 only with `gather`.
 void fill_strip_f32(const ConvShape& s, const ConvPhase& phase, int64_t channel, int64_t channels, const float* x,
                     int64_t row, float* strip);

@@ -23,7 +23,7 @@ void add_tile(ConvPlan& plan, int64_t channel, int64_t lanes, int64_t in_begin, 
   ConvTile t;
   t.channel = int32_t(channel);
   t.lanes = int32_t(lanes);
-  const int64_t unit = lanes > kBlock || plan.form == ProductForm::kU8 ? 2 * kBlock : kBlock;
+  const int64_t unit = lanes > kBlock || is_byte_form(plan.form) ? 2 * kBlock : kBlock;
   t.width = int32_t(ceil_div(lanes, unit) * unit);
   t.group = int32_t(channel / plan.shape.ocg);
   t.in_begin = int32_t(in_begin);
@@ -99,7 +99,7 @@ void plan_tiles(ConvPlan& plan) {
     // Groups of whole blocks are cut one by one into panels as even as possible, others run on across their borders.
     const bool apart = s.groups == 1 || s.ocg % 16 == 0;
     const int64_t stretch = apart ? s.ocg : s.oc;
-    const int64_t widest = apart ? plan.max_width : plan.form == ProductForm::kU8 ? 16 : kBlock;
+    const int64_t widest = apart ? plan.max_width : is_byte_form(plan.form) ? 16 : kBlock;
     for (int64_t c = 0; c < s.oc;) {
       const int64_t left = stretch - c % stretch, panels = ceil_div(left, widest), unit = std::min<int64_t>(16, widest);
       const int64_t lanes = std::min(left, ceil_div(ceil_div(left, unit), panels) * unit);

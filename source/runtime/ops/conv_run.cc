@@ -96,15 +96,35 @@ struct FormS16 {
   }
   static void run(const ConvParams& c, const Args& args) { c.conv_s8(args); }
 };
-struct FormU8 {
-  using Args = ConvU8Args;
+struct FormBytes {
+  using Args = ConvByteArgs;
   using X = uint8_t;
   using W = int8_t;
   static void fill(const ConvParams& c, const ConvPhase& phase, const int8_t* x, int64_t row, X* strip) {
-    fill_strip_u8(c.plan.shape, phase, c.plan.strip_blocks, x, row, c.zero_point_x, c.offset, strip);
+    fill_strip_bytes(c.plan.shape, phase, c.plan.strip_blocks, x, row, c.zero_point_x, c.plan.form, c.offset, strip);
   }
-  static void run(const ConvParams& c, const Args& args) { c.conv_u8(args); }
+  static void run(const ConvParams& c, const Args& args) { c.conv_bytes(args); }
 };
+
+/// x of an item: the worker's strip, filled when the item needs another one than before, or the tensor itself.
+template <typename Form>
+void set_input(typename Form::Args& args, const ConvParams& c, const ConvPhase& phase, const Item& item,
+               const int8_t* x, typename Form::X* strip, int64_t& filled) {
+  const ConvShape& s = c.plan.shape;
+  const int64_t plane = s.ih * s.iw * kBlock;
+  const int8_t* image = x + item.image * s.in_blocks() * plane;
+  if (phase.strip.direct) {
+    args.geometry.x_block = plane;
+    const int64_t row = item.row * phase.row_mult + phase.strip.first_row;
+    // Only byte forms without offset run direct: x is what they read.
+    args.x = reinterpret_cast<const typename Form::X*>(image + (row * s.iw + phase.strip.first_col) * kBlock);
+  } else {
+    if (filled != item.strip_key && !phase.taps.empty()) Form::fill(c, phase, image, item.row, strip);
+    filled = item.strip_key;
+    args.x = strip;
+  }
+  args.x += item.tile.in_begin / kBlock * args.geometry.x_block;
+}
 
 template <typename Form>
 Status run_conv_integer(const Step& step, const RunContext& context) {
@@ -123,12 +143,8 @@ Status run_conv_integer(const Step& step, const RunContext& context) {
       int64_t filled = -1;
       for (int64_t i = begin; i < end; ++i) {
         const Item item = item_at(plan, phase, i);
-        if (filled != item.strip_key && !phase.taps.empty()) {
-          Form::fill(params, phase, x + item.image * s.in_blocks() * s.ih * s.iw * kBlock, item.row, strip);
-          filled = item.strip_key;
-        }
-        typename Form::Args args{panel_geometry(phase, item), strip, nullptr, params.epilogue};
-        args.x += item.tile.in_begin / kBlock * args.geometry.x_block;
+        typename Form::Args args{panel_geometry(phase, item), nullptr, nullptr, params.epilogue};
+        set_input<Form>(args, params, phase, item, x, strip, filled);
         args.w = static_cast<const typename Form::W*>(params.packed) + phase.weights +
                  item.tile.panel * int64_t(phase.taps.size());
         args.epilogue.bias = phase_bias + item.tile.slot;
@@ -149,7 +165,9 @@ Status run_conv_integer(const Step& step, const RunContext& context) {
 }  // namespace
 
 Status run_conv_s16(const Step& step, const RunContext& context) { return run_conv_integer<FormS16>(step, context); }
-Status run_conv_u8(const Step& step, const RunContext& context) { return run_conv_integer<FormU8>(step, context); }
+Status run_conv_bytes(const Step& step, const RunContext& context) {
+  return run_conv_integer<FormBytes>(step, context);
+}
 
 namespace {
 

@@ -12,14 +12,14 @@ struct ConvParams {
   WeightStrides strides;
   const void* packed = nullptr;  // nullptr (float only): the weights are no constant, packed at every run
   std::vector<float> constants;  // int8: multiplier; float: start (the bias); one entry a slot
-  std::vector<int32_t> bias;     // int8, [phase][slot]: uint8 operands fold in what a phase's taps sum to
+  std::vector<int32_t> bias;     // int8, [phase][slot]: byte operands fold in what a phase's taps sum to
   bool bias_at_run = false;      // float: the bias is no constant
   bool float_output = true;
   int32_t zero_point_x = 0;
-  Epilogue epilogue{};         // int8
-  FloatClamp clamp{};          // float
-  ConvS8Fn conv_s8 = nullptr;  // form kS16
-  ConvU8Fn conv_u8 = nullptr;  // form kU8
+  Epilogue epilogue{};              // int8
+  FloatClamp clamp{};               // float
+  ConvS8Fn conv_s8 = nullptr;       // form kS16
+  ConvByteFn conv_bytes = nullptr;  // the byte forms
   ConvF32Fn conv_f32 = nullptr;
   WidenS8Fn widen = nullptr;
   OffsetU8Fn offset = nullptr;
@@ -28,7 +28,7 @@ struct ConvParams {
 };
 
 Status run_conv_s16(const Step& step, const RunContext& context);
-Status run_conv_u8(const Step& step, const RunContext& context);
+Status run_conv_bytes(const Step& step, const RunContext& context);
 Status run_conv_f32(const Step& step, const RunContext& context);
 
 /// Spreads per-channel values over the tiles' slots, 0 in lanes without a channel.

@@ -47,17 +47,17 @@ Status pack_b(OpPrepare& p, MatMulParams& m, const char* key, PackTile&& pack_ti
   return {};
 }
 
-/// b of form kU8 packed once, behind the sums its bias needs: m.bias becomes one list a distinct b.
-Status pack_u8(OpPrepare& p, MatMulParams& m) {
+/// b of a byte form packed once, behind the sums its bias needs: m.bias becomes one list a distinct b.
+Status pack_bytes(OpPrepare& p, MatMulParams& m) {
   const size_t slots = m.bias.size(), count = m.shape.b_offset.size();
   const size_t matrix = size_t(m.layout.matrix_elements()), head = align_up(slots * count * sizeof(int32_t));
   const int8_t* source = p.input(1).data.as<int8_t>();
-  LQ_ASSIGN_OR_RETURN(const void* packed, p.packs.get(p.pack_key("gemm_u8"), head + count * matrix, [&](void* out) {
+  LQ_ASSIGN_OR_RETURN(const void* packed, p.packs.get(p.pack_key("gemm_bytes"), head + count * matrix, [&](void* out) {
     for (size_t i = 0; i < count; ++i) {
       for (int64_t t = 0; t < m.layout.tiles(); ++t) {
-        pack_tile_u8(m.shape, m.layout, source + m.shape.b_offset[i], t,
-                     static_cast<int8_t*>(out) + head + i * matrix + m.layout.offset(t),
-                     static_cast<int32_t*>(out) + i * slots + size_t(t * m.layout.panel));
+        pack_tile_bytes(m.shape, m.layout, source + m.shape.b_offset[i], t,
+                        static_cast<int8_t*>(out) + head + i * matrix + m.layout.offset(t),
+                        static_cast<int32_t*>(out) + i * slots + size_t(t * m.layout.panel));
       }
     }
   }));
@@ -68,18 +68,18 @@ Status pack_u8(OpPrepare& p, MatMulParams& m) {
   for (size_t i = 0; i < m.bias.size(); ++i) {
     const int64_t tile = int64_t(i % slots) / m.layout.panel, lane = int64_t(i % slots) % m.layout.panel;
     if (lane >= m.layout.width(tile)) continue;
-    m.bias[i] = int32_t(uint32_t(bias[i % slots]) - uint32_t(m.zero_point_a + 128) * uint32_t(sums[i]));
+    m.bias[i] = int32_t(uint32_t(bias[i % slots]) - uint32_t(m.zero_point_a + byte_offset(m.form)) * uint32_t(sums[i]));
   }
   return {};
 }
 
-/// The form of an integer product: kU8 for constant weights without zero point where the processor has it.
+/// The form of an integer product: bytes for constant weights without zero point where the processor has it.
 const KernelRow* choose_kernel(const OpPrepare& p, MatMulParams& m) {
   const Tensor& b = p.input(1);
   const KernelRow* row = integer_product_kernel("gemm", p.isa, &m.form);
   const auto& zeros = b.quant->zero_point;
   const bool plain = b.is_constant() && std::all_of(zeros.begin(), zeros.end(), [](int32_t z) { return z == 0; });
-  if (m.form == ProductForm::kU8 && !plain) {
+  if (is_byte_form(m.form) && !plain) {
     m.form = ProductForm::kS16;
     row = find_kernel("gemm_s8", p.isa);
   }
@@ -107,11 +107,11 @@ Status prepare_s8(OpPrepare& p, MatMulParams& m, const KernelRow& row) {
   m.bias.resize(slots, 0);
   m.worker_bytes = m.a_bytes =
       align_up(size_t(m.rows * ((m.shape.k + kBlock - 1) / kBlock * kBlock)) * size_t(strip_element(m.form)));
-  if (m.form == ProductForm::kU8) {
-    m.gemm_u8 = reinterpret_cast<ConvU8Fn>(row.fn);
+  if (is_byte_form(m.form)) {
+    m.gemm_bytes = reinterpret_cast<ConvByteFn>(row.fn);
     m.offset = reinterpret_cast<OffsetU8Fn>(find_kernel("offset_u8", p.isa)->fn);
-    p.set(row.name, row.isa, run_matmul_u8);
-    return pack_u8(p, m);
+    p.set(row.name, row.isa, run_matmul_bytes);
+    return pack_bytes(p, m);
   }
   m.gemm_s8 = reinterpret_cast<ConvS8Fn>(row.fn);
   m.widen = reinterpret_cast<WidenS8Fn>(find_kernel("widen_s8", p.isa)->fn);

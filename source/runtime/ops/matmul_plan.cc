@@ -82,15 +82,15 @@ void pack_tile_s16(const MatMulShape& s, const PanelLayout& layout, const int8_t
   }
 }
 
-void pack_tile_u8(const MatMulShape& s, const PanelLayout& layout, const int8_t* b, int64_t tile, int8_t* out,
-                  int32_t* sums) {
+void pack_tile_bytes(const MatMulShape& s, const PanelLayout& layout, const int8_t* b, int64_t tile, int8_t* out,
+                     int32_t* sums) {
   const int64_t width = layout.width(tile), lanes = layout.lanes(tile);
   b += tile * layout.panel * s.b_col;
   for (int64_t l = 0; l < width; ++l) {
     uint32_t sum = 0;
-    int8_t* to = out + 4 * l;
-    for (int64_t k = 0; k < layout.rows(); k += 4, to += 4 * width) {
-      for (int64_t i = 0; i < 4; ++i) {
+    int8_t* to = out + layout.together * l;
+    for (int64_t k = 0; k < layout.rows(); k += layout.together, to += layout.together * width) {
+      for (int64_t i = 0; i < layout.together; ++i) {
         to[i] = l < lanes && k + i < layout.k ? b[(k + i) * s.b_row + l * s.b_col] : int8_t(0);
         sum += uint32_t(int32_t(to[i]));
       }

@@ -17,13 +17,13 @@ struct MatMulShape {
 };
 
 /// Panels of `panel` columns of b (the last one narrower), K rows each, `together` of them in a lane: float [K][width],
-/// int16 [ceil(K / 2)][width][2], int8 [ceil(K / 4)][width][4].
+/// int16 [ceil(K / 2)][width][2], int8 [ceil(K / 4)][width][4] or [ceil(K / 8)][width][8].
 struct PanelLayout {
   int64_t k = 0, n = 0, together = 1, panel = 16;
   int64_t rows() const { return (k + together - 1) / together * together; }
   int64_t tiles() const { return (n + panel - 1) / panel; }
   int64_t width(int64_t tile) const {
-    const int64_t unit = together == 4 || lanes(tile) > kBlock ? 16 : kBlock;
+    const int64_t unit = together >= 4 || lanes(tile) > kBlock ? 16 : kBlock;
     return (lanes(tile) + unit - 1) / unit * unit;
   }
   int64_t lanes(int64_t tile) const { return n - tile * panel < panel ? n - tile * panel : panel; }
@@ -39,8 +39,8 @@ Result<MatMulShape> gemm_shape(const Shape& a, const Shape& b, const Shape& y, b
 void pack_tile_s16(const MatMulShape& s, const PanelLayout& layout, const int8_t* b, int32_t zero_point, int64_t tile,
                    int16_t* out);
 /// Without zero point; `sums` gets that of each column, modulo 2^32.
-void pack_tile_u8(const MatMulShape& s, const PanelLayout& layout, const int8_t* b, int64_t tile, int8_t* out,
-                  int32_t* sums);
+void pack_tile_bytes(const MatMulShape& s, const PanelLayout& layout, const int8_t* b, int64_t tile, int8_t* out,
+                     int32_t* sums);
 void pack_tile_f32(const MatMulShape& s, const PanelLayout& layout, const float* b, int64_t tile, float* out);
 
 /// Gemm's c, broadcast to [M, N]: strides 0 along broadcast axes.
@@ -60,12 +60,12 @@ struct MatMulParams {
   FloatClamp clamp{};             // float
   Epilogue epilogue{};            // int8
   std::vector<float> multiplier;  // int8, layout.panel a tile
-  std::vector<int32_t> bias;      // int8, [distinct b][tile][layout.panel] with form kU8, else [tile][layout.panel]
+  std::vector<int32_t> bias;      // int8, [distinct b][tile][layout.panel] in byte forms, else [tile][layout.panel]
   ProductForm form = ProductForm::kF32;
   bool float_output = true;
   int32_t zero_point_a = 0, zero_point_b = 0;
-  ConvS8Fn gemm_s8 = nullptr;  // form kS16
-  ConvU8Fn gemm_u8 = nullptr;  // form kU8
+  ConvS8Fn gemm_s8 = nullptr;       // form kS16
+  ConvByteFn gemm_bytes = nullptr;  // the byte forms
   OffsetU8Fn offset = nullptr;
   ConvF32Fn gemm_f32 = nullptr;
   WidenS8Fn widen = nullptr;
@@ -74,7 +74,7 @@ struct MatMulParams {
 };
 
 Status run_matmul_s16(const Step& step, const RunContext& context);
-Status run_matmul_u8(const Step& step, const RunContext& context);
+Status run_matmul_bytes(const Step& step, const RunContext& context);
 Status run_matmul_f32(const Step& step, const RunContext& context);
 
 }  // namespace lq

@@ -154,25 +154,29 @@ Status run_matmul_s16(const Step& step, const RunContext& context) {
   return {};
 }
 
-Status run_matmul_u8(const Step& step, const RunContext& context) {
+Status run_matmul_bytes(const Step& step, const RunContext& context) {
   const MatMulParams& p = step.params_as<MatMulParams>();
   const int8_t* a = context.input<int8_t>(step, 0);
   const int64_t matrix = p.layout.matrix_elements();
   const int8_t* packed = static_cast<const int8_t*>(p.packed);
-  const auto convert = [&](const int8_t* in, uint8_t* out, int64_t pixels) { p.offset({in, kBlock, out, pixels}); };
+  const uint8_t offset = uint8_t(byte_offset(p.form));
+  const auto convert = [&](const int8_t* in, uint8_t* out, int64_t pixels) {
+    if (offset != 0) return p.offset({in, kBlock, out, pixels});
+    std::memcpy(out, in, size_t(pixels * kBlock));
+  };
   const auto work = [&](int64_t begin, int64_t end, int worker) {
     uint8_t* rows = context.scratch + p.packed_bytes + size_t(worker) * p.worker_bytes;
     int64_t filled = -1;
     for (int64_t i = begin; i < end; ++i) {
       const Item item = item_at(p, i);
-      if (filled != item.strip_key) fill_rows(p, item, a, uint8_t(128), convert, rows);  // − 128 is + 128 modulo 256
+      if (filled != item.strip_key) fill_rows(p, item, a, uint8_t(-offset), convert, rows);
       filled = item.strip_key;
       const int64_t matrix_index = p.shape.b_index[size_t(item.batch)];
-      ConvU8Args args{panel_geometry(p, item), rows, nullptr, p.epilogue};
+      ConvByteArgs args{panel_geometry(p, item), rows, nullptr, p.epilogue};
       args.w = packed + matrix_index * matrix + p.layout.offset(item.tile);
       set_item(args, p, item, step, context);
       args.epilogue.bias += matrix_index * p.layout.tiles() * p.layout.panel;
-      p.gemm_u8(args);
+      p.gemm_bytes(args);
     }
   };
   context.pool->parallel_for(item_count(p), grain_for(item_macs(p)), work);

@@ -5,9 +5,19 @@
 namespace lq {
 
 const KernelRow* integer_product_kernel(const char* operation, Isa isa, ProductForm* form) {
-  const KernelRow* u8 = find_kernel((std::string(operation) + "_u8").c_str(), isa);
-  *form = u8->isa != Isa::kScalar ? ProductForm::kU8 : ProductForm::kS16;
-  return *form == ProductForm::kU8 ? u8 : find_kernel((std::string(operation) + "_s8").c_str(), isa);
+  struct Choice {
+    const char* suffix;
+    ProductForm form;
+  };
+  constexpr Choice kBytes[] = {{"_s8x8", ProductForm::kS8x8}, {"_s8x4", ProductForm::kS8x4}, {"_u8", ProductForm::kU8}};
+  for (const Choice& c : kBytes) {
+    const KernelRow* row = find_kernel((operation + std::string(c.suffix)).c_str(), isa);
+    if (row->isa == Isa::kScalar) continue;  // only the twin the tests need: int16 is as fast
+    *form = c.form;
+    return row;
+  }
+  *form = ProductForm::kS16;
+  return find_kernel((operation + std::string("_s8")).c_str(), isa);
 }
 
 Result<bool> is_integer_product(const Tensor& x, const Tensor& w, const Tensor& y) {

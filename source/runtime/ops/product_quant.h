@@ -9,17 +9,20 @@
 
 namespace lq {
 
-/// What the panel kernels multiply: float, int16 (q − zp) by int16, or uint8 (q + 128) by int8.
-enum class ProductForm : uint8_t { kF32, kS16, kU8 };
-/// Input channels that lie together in a panel: one a 32-bit lane.
+/// What the panel kernels multiply (conv_kernels.h): floats, int16 by int16, or bytes in one of three forms.
+enum class ProductForm : uint8_t { kF32, kS16, kU8, kS8x4, kS8x8 };
+constexpr bool is_byte_form(ProductForm f) { return f >= ProductForm::kU8; }
+/// Input channels that lie together in a panel.
 constexpr int64_t channels_together(ProductForm f) {
-  return f == ProductForm::kU8 ? 4 : f == ProductForm::kS16 ? 2 : 1;
+  return f == ProductForm::kF32 ? 1 : f == ProductForm::kS16 ? 2 : f == ProductForm::kS8x8 ? 8 : 4;
 }
 /// Bytes of an element of a strip and of a panel.
-constexpr int64_t strip_element(ProductForm f) { return 4 / channels_together(f); }
+constexpr int64_t strip_element(ProductForm f) { return f == ProductForm::kF32 ? 4 : f == ProductForm::kS16 ? 2 : 1; }
+/// Byte forms: what x holds beyond q.
+constexpr int32_t byte_offset(ProductForm f) { return f == ProductForm::kU8 ? 128 : 0; }
 
-/// The kernel of `operation` ("conv" or "gemm") for int8 by int8 and the form of its operands: kU8 where the processor
-/// multiplies uint8 by int8 in one instruction, else kS16.
+/// The kernel of `operation` ("conv" or "gemm") for int8 by int8 and the form of its operands: bytes where the
+/// processor multiplies them, else kS16.
 const KernelRow* integer_product_kernel(const char* operation, Isa isa, ProductForm* form);
 
 /// True if the product runs on int8 × int8; false: float. Anything else (one of the two, other types) is an error.

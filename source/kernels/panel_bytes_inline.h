@@ -26,7 +26,7 @@ template <int kPixels, int kVectors>
 }
 
 template <int kPixels, int kVectors>
-__attribute__((noinline)) static void tile(const ConvU8Args& a, const Store<kVectors>& out, const ptrdiff_t* x_at,
+__attribute__((noinline)) static void tile(const ConvByteArgs& a, const Store<kVectors>& out, const ptrdiff_t* x_at,
                                            const ptrdiff_t* y_at) {
   constexpr ptrdiff_t kQuad = 4 * Vector::kLanes * kVectors;  // bytes of a quad's weights
   const PanelGeometry& g = a.geometry;
@@ -59,7 +59,7 @@ __attribute__((noinline)) static void tile(const ConvU8Args& a, const Store<kVec
 
 /// The tile of `n` <= kPixels pixels.
 template <int kPixels, int kVectors>
-static void tile_of(int n, const ConvU8Args& a, const Store<kVectors>& out, const ptrdiff_t* x_at,
+static void tile_of(int n, const ConvByteArgs& a, const Store<kVectors>& out, const ptrdiff_t* x_at,
                     const ptrdiff_t* y_at) {
   if constexpr (kPixels > 1) {
     if (n < kPixels) return tile_of<kPixels - 1, kVectors>(n, a, out, x_at, y_at);
@@ -70,7 +70,7 @@ static void tile_of(int n, const ConvU8Args& a, const Store<kVectors>& out, cons
 /// All pixels in row-major order, in tiles of at most kPixels and as even as possible: a tile of one or two pixels
 /// would wait for the multiplier's latency.
 template <int kPixels, int kVectors>
-static void run(const ConvU8Args& a) {
+static void run(const ConvByteArgs& a) {
   const PanelGeometry& g = a.geometry;
   const Store<kVectors> out(g, a.epilogue);
   int row = 0, col = 0;

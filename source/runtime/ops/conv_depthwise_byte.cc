@@ -1,4 +1,4 @@
-// Depthwise for processors with vpdpbusd: the kernel reads the NCHWc8 planes itself, so there are no strips.
+// Depthwise for processors that multiply bytes: the kernel reads the NCHWc8 planes itself, so there are no strips.
 #include <algorithm>
 
 #include "kernels/registry.h"
@@ -9,14 +9,14 @@
 namespace lq {
 namespace {
 
-struct DepthwiseU8Params {
+struct DepthwiseByteParams {
   ConvShape shape;
   int64_t rows = 0, strips = 0;  // output rows an item, items a plane
   std::vector<float> multiplier;
   std::vector<int32_t> bias;
   bool float_output = true;
-  DepthwiseU8Fn kernel = nullptr;
-  DepthwiseU8Args args{};  // all that does not depend on the item
+  DepthwiseByteFn kernel = nullptr;
+  DepthwiseByteArgs args{};  // all that does not depend on the item
   const int8_t* packed = nullptr;
   int64_t block_bytes = 0;  // of packed weights
   size_t worker_bytes = 0;
@@ -39,12 +39,12 @@ void pack(const ConvShape& s, const int8_t* w, int8_t* out) {
   }
 }
 
-Status run_depthwise_u8(const Step& step, const RunContext& context) {
-  const DepthwiseU8Params& d = step.params_as<DepthwiseU8Params>();
+Status run_depthwise_bytes(const Step& step, const RunContext& context) {
+  const DepthwiseByteParams& d = step.params_as<DepthwiseByteParams>();
   const ConvShape& s = d.shape;
   const int8_t* x = context.input<int8_t>(step, 0);
   const auto work = [&](int64_t begin, int64_t end, int worker) {
-    DepthwiseU8Args args = d.args;
+    DepthwiseByteArgs args = d.args;
     args.quads = context.scratch + size_t(worker) * d.worker_bytes;
     for (int64_t i = begin; i < end; ++i) {
       const int64_t plane = i / d.strips, block = plane % s.in_blocks(), row = i % d.strips * d.rows;
@@ -67,20 +67,20 @@ Status run_depthwise_u8(const Step& step, const RunContext& context) {
 
 }  // namespace
 
-bool depthwise_u8_fits(const ConvShape& s) {
+bool depthwise_bytes_fit(const ConvShape& s) {
   // The kernel counts in 32 bits: no position, inside the image or in its padding, may leave them.
   constexpr int64_t kMax = 1 << 28;
   const int64_t rows = depthwise_span(s.oh, s.sh, s.kh, s.dh), cols = depthwise_span(s.ow, s.sw, s.kw, s.dw);
   return rows < kMax && cols < kMax && s.pad_h < kMax && s.pad_w < kMax &&
-         depthwise_u8_bytes(cols, s.kh) <= kMaxDepthwiseQuadBytes;
+         depthwise_scratch(cols, s.kh, s.kw) <= kMaxDepthwiseQuadBytes;
 }
 
-Status prepare_depthwise_u8(OpPrepare& p, const ConvShape& s, const KernelRow& row) {
+Status prepare_depthwise_bytes(OpPrepare& p, const ConvShape& s, const KernelRow& row, int32_t offset) {
   const Tensor &x = p.input(0), &w = p.input(1), &y = p.output(0);
   if (!w.is_constant()) return unsupported("int8 weights '" + w.name + "' must be a constant");
-  DepthwiseU8Params& d = p.make_params<DepthwiseU8Params>();
+  DepthwiseByteParams& d = p.make_params<DepthwiseByteParams>();
   d.shape = s;
-  DepthwiseU8Args& a = d.args;
+  DepthwiseByteArgs& a = d.args;
   LQ_ASSIGN_OR_RETURN(a.zero_point, activation_zero_point(x));
   LQ_ASSIGN_OR_RETURN(d.multiplier, product_multipliers(x, w, y, s.oc));
   LQ_ASSIGN_OR_RETURN(d.bias, product_bias(p, 2, s.oc));
@@ -92,25 +92,26 @@ Status prepare_depthwise_u8(OpPrepare& p, const ConvShape& s, const KernelRow& r
   for (int64_t c = 0; c < s.oc; ++c) {
     uint32_t sum = 0;
     for (int64_t t = 0; t < s.kh * s.kw; ++t) sum += uint32_t(int32_t(source[c * s.kh * s.kw + t]));
-    d.bias[size_t(c)] = int32_t(uint32_t(d.bias[size_t(c)]) - uint32_t(a.zero_point + 128) * sum);
+    d.bias[size_t(c)] = int32_t(uint32_t(d.bias[size_t(c)]) - uint32_t(a.zero_point + offset) * sum);
   }
   d.block_bytes = quads_of(s) * s.kw * 4 * kBlock;
-  LQ_ASSIGN_OR_RETURN(const void* packed, p.packs.get(p.pack_key("depthwise_u8"), size_t(s.in_blocks() * d.block_bytes),
-                                                      [&](void* out) { pack(s, source, static_cast<int8_t*>(out)); }));
+  LQ_ASSIGN_OR_RETURN(const void* packed,
+                      p.packs.get(p.pack_key("depthwise_bytes"), size_t(s.in_blocks() * d.block_bytes),
+                                  [&](void* out) { pack(s, source, static_cast<int8_t*>(out)); }));
   d.packed = static_cast<const int8_t*>(packed);
   a.in_h = int32_t(s.ih), a.in_w = int32_t(s.iw), a.first_col = int32_t(-s.pad_w);
   a.taps_h = int32_t(s.kh), a.taps_w = int32_t(s.kw), a.dilation_h = int32_t(s.dh), a.dilation_w = int32_t(s.dw);
   a.stride_h = int32_t(s.sh), a.stride_w = int32_t(s.sw), a.cols = int32_t(s.ow), a.y_row = s.ow * kBlock;
-  d.kernel = reinterpret_cast<DepthwiseU8Fn>(row.fn);
+  d.kernel = reinterpret_cast<DepthwiseByteFn>(row.fn);
   // Planes are cut only where there are too few of them for the threads.
   constexpr int64_t kPiecesPerThread = 4;
   const int64_t planes = std::max<int64_t>(1, s.batch * s.in_blocks());
   const int64_t wanted = p.threads > 1 ? (kPiecesPerThread * p.threads + planes - 1) / planes : 1;
   d.rows = std::max<int64_t>(1, (s.oh + wanted - 1) / wanted);
   d.strips = (s.oh + d.rows - 1) / d.rows;
-  d.worker_bytes = align_up(size_t(depthwise_u8_bytes(depthwise_span(s.ow, s.sw, s.kw, s.dw), s.kh)));
+  d.worker_bytes = align_up(size_t(depthwise_scratch(depthwise_span(s.ow, s.sw, s.kw, s.dw), s.kh, s.kw)));
   p.step.scratch_bytes = d.worker_bytes * size_t(p.threads);
-  p.set(row.name, row.isa, run_depthwise_u8);
+  p.set(row.name, row.isa, run_depthwise_bytes);
   return {};
 }
 

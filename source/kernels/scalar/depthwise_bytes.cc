@@ -1,9 +1,13 @@
-// Depthwise on uint8 × int8, scalar twin: the sum itself, without the quads the vector kernels build.
+// Depthwise on bytes, scalar twin: the sum itself, without the quads the vector kernels build.
 #include "kernels/scalar/conv_store.h"
 
 namespace lq::scalar {
 
-void depthwise_u8(const DepthwiseU8Args& a) {
+namespace {
+
+/// kOffset: what x holds beyond q.
+template <int kOffset>
+void depthwise(const DepthwiseByteArgs& a) {
   PanelGeometry g{};
   g.y = a.y;
   g.lanes = a.lanes;
@@ -20,7 +24,7 @@ void depthwise_u8(const DepthwiseU8Args& a) {
           const int8_t* w = a.w + (th / 4 * a.taps_w + tw) * 4 * kBlock + th % 4;
           for (int i = 0; i < kBlock; ++i) {
             const int32_t x = inside ? a.x[(int64_t(row) * a.in_w + col) * kBlock + i] : a.zero_point;
-            acc[i] += uint32_t((x + 128) * w[4 * i]);
+            acc[i] += uint32_t((x + kOffset) * w[4 * i]);
           }
         }
       }
@@ -30,5 +34,10 @@ void depthwise_u8(const DepthwiseU8Args& a) {
     }
   }
 }
+
+}  // namespace
+
+void depthwise_u8(const DepthwiseByteArgs& a) { depthwise<128>(a); }
+void depthwise_s8x4(const DepthwiseByteArgs& a) { depthwise<0>(a); }
 
 }  // namespace lq::scalar

@@ -1,0 +1,25 @@
+// The Advanced SIMD rows (every ARMv8 processor).
+#include "kernels/conv_kernels.h"
+#include "kernels/registry.h"
+
+namespace lq {
+namespace neon {
+void conv_s8x4(const ConvByteArgs& args);
+void conv_f32(const ConvF32Args& args);
+void depthwise_s8x4(const DepthwiseByteArgs& args);
+void depthwise_f32(const DepthwiseF32Args& args);
+}  // namespace neon
+
+static const KernelRow kRows[] = {
+    {"conv_s8x4_4x16__neon", "conv_s8x4", Isa::kNeon, 16, reinterpret_cast<KernelFn>(neon::conv_s8x4)},
+    {"gemm_s8x4_4x16__neon", "gemm_s8x4", Isa::kNeon, 16, reinterpret_cast<KernelFn>(neon::conv_s8x4)},
+    {"conv_f32_6x16__neon", "conv_f32", Isa::kNeon, 16, reinterpret_cast<KernelFn>(neon::conv_f32)},
+    {"gemm_f32_6x16__neon", "gemm_f32", Isa::kNeon, 16, reinterpret_cast<KernelFn>(neon::conv_f32)},
+    {"depthwise_s8x4_2x8__neon", "depthwise_s8x4", Isa::kNeon, 8, reinterpret_cast<KernelFn>(neon::depthwise_s8x4)},
+    {"depthwise_f32_4x8__neon", "depthwise_f32", Isa::kNeon, 8, reinterpret_cast<KernelFn>(neon::depthwise_f32)},
+};
+
+extern const KernelTable kNeonConvKernels;
+const KernelTable kNeonConvKernels = {kRows, int(sizeof(kRows) / sizeof(kRows[0]))};
+
+}  // namespace lq

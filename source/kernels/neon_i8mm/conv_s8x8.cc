@@ -1,0 +1,91 @@
+// int8 panel product on smmla: an instruction multiplies 2 pixels × 8 channels by 8 channels × 2 outputs. Tile: 3 pairs
+// of pixels × 16 channels: 24 accumulators [p0c0 p0c1 p1c0 p1c1], weights in two halves of 4 registers. Two pixels that
+// are neighbours in NCHWc8 are one 16-byte load.
+#include "kernels/neon/conv_store.h"
+
+namespace lq::neon_i8mm {
+namespace {
+
+constexpr int kTilePixels = 6;
+
+template <int kPairs>
+[[gnu::always_inline]] static inline void add_block(int32x4_t (&acc)[kPairs][8], const int8x16_t (&in)[kPairs],
+                                                    const int8_t* w) {
+#pragma GCC unroll 2
+  for (int half = 0; half < 8; half += 4) {
+    int8x16_t weights[4];
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) weights[v] = vld1q_s8(w + 16 * (half + v));
+#pragma GCC unroll 3
+    for (int p = 0; p < kPairs; ++p) {
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) acc[p][half + v] = vmmlaq_s32(acc[p][half + v], in[p], weights[v]);
+    }
+  }
+}
+
+/// Pixels 2·p and 2·p + 1 for p < kPairs; kNeighbours: each pair lies in 16 neighbouring bytes. `odd`: the last pixel
+/// has no partner, x_at and y_at repeat it.
+template <int kPairs, bool kNeighbours>
+[[gnu::noinline]] void tile(const ConvByteArgs& a, const neon::S8Store<4>& out, const ptrdiff_t* x_at,
+                            const ptrdiff_t* y_at, bool odd) {
+  const PanelGeometry& g = a.geometry;
+  const int8_t* x = reinterpret_cast<const int8_t*>(a.x);
+  int32x4_t acc[kPairs][8];
+#pragma GCC unroll 8
+  for (int v = 0; v < 8; ++v) {
+    const int32x2_t bias = vld1_s32(a.epilogue.bias + 2 * v);
+#pragma GCC unroll 3
+    for (int p = 0; p < kPairs; ++p) acc[p][v] = vcombine_s32(bias, bias);
+  }
+  const int8_t* w = a.w;
+  ptrdiff_t block = 0;
+  for (int b = 0; b < g.blocks + (g.tail > 0 ? 1 : 0); ++b, block += g.x_block) {
+    for (int t = 0; t < g.taps; ++t, w += 128) {
+      const int8_t* base = x + block + g.tap[t];
+      int8x16_t in[kPairs];
+#pragma GCC unroll 3
+      for (int p = 0; p < kPairs; ++p) {
+        in[p] = kNeighbours ? vld1q_s8(base + x_at[2 * p])
+                            : vcombine_s8(vld1_s8(base + x_at[2 * p]), vld1_s8(base + x_at[2 * p + 1]));
+      }
+      add_block<kPairs>(acc, in, w);
+    }
+  }
+#pragma GCC unroll 3
+  for (int p = 0; p < kPairs; ++p) {
+    int32x4_t first[4], second[4];
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) {
+      const int64x2_t even = vreinterpretq_s64_s32(acc[p][2 * v]), next = vreinterpretq_s64_s32(acc[p][2 * v + 1]);
+      first[v] = vreinterpretq_s32_s64(vzip1q_s64(even, next));
+      second[v] = vreinterpretq_s32_s64(vzip2q_s64(even, next));
+    }
+    out.store(first, y_at[2 * p]);
+    if (!(odd && p == kPairs - 1)) out.store(second, y_at[2 * p + 1]);
+  }
+}
+
+template <bool kNeighbours>
+void tile_of(int n, const ConvByteArgs& a, const neon::S8Store<4>& out, const ptrdiff_t* x_at, const ptrdiff_t* y_at) {
+  const bool odd = n % 2 != 0;
+  if (n > 4) return tile<3, kNeighbours>(a, out, x_at, y_at, odd);
+  if (n > 2) return tile<2, kNeighbours>(a, out, x_at, y_at, odd);
+  tile<1, kNeighbours>(a, out, x_at, y_at, odd);
+}
+
+}  // namespace
+
+void conv_s8x8(const ConvByteArgs& a) {
+  const neon::S8Store<4> out(a.geometry, a.epilogue);
+  neon::for_each_tile<kTilePixels>(a.geometry, [&](int n, const ptrdiff_t* x, const ptrdiff_t* y) {
+    ptrdiff_t x_at[kTilePixels], y_at[kTilePixels];
+    bool neighbours = true;
+    for (int p = 0; p < n; ++p) x_at[p] = x[p], y_at[p] = y[p];
+    if (n % 2 != 0) x_at[n] = x[n - 1], y_at[n] = y[n - 1];
+    for (int p = 0; p < n; p += 2) neighbours = neighbours && x_at[p + 1] == x_at[p] + 8;
+    neighbours ? tile_of<true>(n, a, out, x_at, y_at) : tile_of<false>(n, a, out, x_at, y_at);
+  });
+}
+
+}  // namespace lq::neon_i8mm
