@@ -10,6 +10,7 @@
 #include "calibration/npy.h"
 #include "model_args.h"
 #include "profile.h"
+#include "runtime/golden.h"
 
 namespace lq::tools {
 namespace {
@@ -21,7 +22,7 @@ struct Options {
   size_t top = 0;
   int threads = 1;
   double atol = 1e-5, rtol = 1e-4;
-  bool profile = false;
+  bool profile = false, check = false;
 };
 
 /// A tensor name as a file name: '/', '\' and ':' become '_'.
@@ -155,10 +156,20 @@ Status write_outputs(const Session& session, size_t count, const std::string& fo
   return {};
 }
 
+/// The self-test a file carries: generated inputs, the hash of the outputs. Needs no data.
+Status check_model(const Options& o, const SessionOptions& options) {
+  LQ_ASSIGN_OR_RETURN(ModelIr ir, o.model.load());
+  LQ_ASSIGN_OR_RETURN(const std::shared_ptr<Model> model, in_file(o.model.path(), Model::create(std::move(ir))));
+  LQ_RETURN_IF_ERROR(check_golden(model, options).with_context(o.model.path()));
+  std::printf("golden ok\n");
+  return {};
+}
+
 Status run(const Options& o) {
   SessionOptions options;
   options.threads = o.threads;
   LQ_ASSIGN_OR_RETURN(options.isa, o.model.isa());
+  if (o.check) return check_model(o, options);
   LQ_ASSIGN_OR_RETURN(options.input_shapes, o.model.input_shapes());
   LQ_ASSIGN_OR_RETURN(ModelIr ir, o.model.load());
   const std::vector<calibration::InputSpec> specs = calibration::input_specs(ir, options.input_shapes);
@@ -212,7 +223,11 @@ int main(int argc, char** argv) {
   app.add_option("--rtol", o.rtol, "relative tolerance of --expect (default 1e-4)")->check(at_least(0))->needs(expect);
   app.add_option("--dump-all", o.dump_dir, "write every computed intermediate tensor as .npy too")->type_name("DIR");
   app.add_flag("--profile", o.profile, "print time and kernel of each operator");
+  CLI::Option* check = app.add_flag("--check", o.check, "only run the golden self-test that the model carries");
   app.add_option("--json", o.json, "write the results for machines")->type_name("FILE");
+  for (const char* name : {"--input", "--output-dir", "--top", "--expect", "--dump-all", "--profile", "--json", "--input-shape"}) {
+    check->excludes(app.get_option(name));  // would have no effect
+  }
   o.model.add_isa(app);
   o.model.add_preprocessing(app);
   return run_tool(app, "lq-run", argc, argv, [&] { return run(o); });
