@@ -71,19 +71,24 @@ void print_warnings(const QuantizeReport& r) {
   for (const auto& w : r.warnings) std::printf("warning: %s; %s\n", w.message.c_str(), w.advice.c_str());
 }
 
+void print_operators(const QuantizeReport& r) {
+  for (const auto& [op, count] : r.by_op)
+    std::printf("  %-24s int8 %zu float %zu\n", op.c_str(), count.first, count.second);
+}
+
 void print_report(const Options& o, const QuantizeReport& r, size_t before, size_t after) {
   std::printf("model %s -> %s\n", o.model.path().c_str(), o.output.c_str());
   std::printf("size %s -> %s (%.3f)\n", human_bytes(before).c_str(), human_bytes(after).c_str(),
               before > 0 ? double(after) / double(before) : 0);
-  if (o.quantize.float_only) return print_warnings(r);
+  if (o.quantize.float_only) {
+    if (o.verbose) print_operators(r);
+    return print_warnings(r);
+  }
   std::printf("samples used %zu skipped %zu\n", r.samples_used, r.skipped.size());
   for (const auto& s : r.skipped) std::printf("  skipped %s: %s\n", s.name.c_str(), s.reason.c_str());
   for (const auto& s : r.ignored) std::printf("  ignored %s: %s\n", s.name.c_str(), s.reason.c_str());
   std::printf("operators int8 %zu float %zu\n", r.int8_nodes, r.float_nodes);
-  if (o.verbose) {
-    for (const auto& [op, count] : r.by_op)
-      std::printf("  %-24s int8 %zu float %zu\n", op.c_str(), count.first, count.second);
-  }
+  if (o.verbose) print_operators(r);
   print_float_nodes(r);
   print_nodes(r, o.verbose);
   std::printf("int8_mac_share %s\n", share(r.int8_mac_share).c_str());
@@ -134,6 +139,9 @@ Status check_files(const Options& o) {
     return invalid_argument("give the folder of calibration data with --calib DIR (or --float to convert only)");
   }
   const std::string& model = o.model.path();
+  LQ_ASSIGN_OR_RETURN(const Bytes file, map_file(model));
+  if (is_model_file(file.data(), file.size()))
+    return invalid_argument(model + ": is a libquant model already; quantize takes a float ONNX model");
   std::vector<std::string> used = {model};
   for (const auto& [option, path] :
        {std::pair("--output", &o.output), {"--export-qdq", &o.export_qdq}, {"--json", &o.json}}) {
@@ -146,9 +154,6 @@ Status check_files(const Options& o) {
     LQ_RETURN_IF_ERROR(check_writable(option, *path));
     used.push_back(*path);
   }
-  LQ_ASSIGN_OR_RETURN(const Bytes file, map_file(model));
-  if (is_model_file(file.data(), file.size()))
-    return invalid_argument(model + ": is a libquant model already; quantize takes a float ONNX model");
   return {};
 }
 
