@@ -24,6 +24,10 @@ done
 if [ ${#missing[@]} -gt 0 ]; then
   echo "installing: ${missing[*]}" >&2
   sudo=$([ "$(id -u)" -eq 0 ] || echo sudo)
+  if [ -n "$sudo" ] && ! command -v sudo >/dev/null; then
+    echo "install_dependencies.sh: not root and no sudo: run this once as root" >&2
+    exit 1
+  fi
   $sudo apt-get update -q >&2
   $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}" >&2
 fi
@@ -39,7 +43,7 @@ mkdir -p "$(dirname "$folder")"
 part=$(mktemp -d "$folder.XXXXXX")
 trap 'rm -rf "$part"' EXIT
 # --ignore-scripts: the package's own script would fetch the CUDA libraries; those for the CPU are in the package.
-if npm install --prefix "$part" --ignore-scripts --no-audit --no-fund "onnxruntime-node@$version" >&2; then
+if npm install --prefix "$part" --fetch-retries=0 --ignore-scripts --no-audit --no-fund "onnxruntime-node@$version" >&2; then
   find "$part/node_modules/onnxruntime-node/bin" -mindepth 2 -maxdepth 2 ! -name linux -exec rm -rf {} +  # 200 MB for other systems
   mv -T "$part" "$folder"
 else
