@@ -17,8 +17,8 @@ function(lq_options target)
   endif()
   if(LIBQUANT_SANITIZE)
     # vptr needs RTTI, which what ships has not.
-    target_compile_options(${target} PRIVATE -fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=all -fno-omit-frame-pointer)
-    target_link_options(${target} PUBLIC -fsanitize=address,undefined)
+    target_compile_options(${target} PRIVATE -fsanitize=${LIBQUANT_SANITIZE} -fno-sanitize=vptr -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=${LIBQUANT_SANITIZE})
   endif()
 endfunction()
 
@@ -39,7 +39,9 @@ function(lq_library name)
 endfunction()
 
 # lq_test(name [LABEL label] DEPENDS targets…): a GoogleTest program of every .cc in the current folder.
-# Labels: unit (default; also run under sanitizers), model (the pack's or the repository's models), slow (run_full.sh only).
+# Labels: unit (default), fuzz, model (the pack's or the repository's models), golden (test/golden), package, slow (run_full.sh only).
+# The target unit_tests is what runs under sanitizers too: labels unit and fuzz.
+add_custom_target(unit_tests)
 function(lq_test name)
   cmake_parse_arguments(ARG "" "LABEL" "DEPENDS" ${ARGN})
   if(NOT ARG_LABEL)
@@ -53,6 +55,9 @@ function(lq_test name)
     LQ_SOURCE_DIR="${PROJECT_SOURCE_DIR}" LQ_SHARED_DIR="${PROJECT_SOURCE_DIR}/../shared")
   lq_options(${name})
   target_compile_options(${name} PRIVATE -O1)  # most of a test's build time is the optimiser's: -O3 costs half as much again
+  if(ARG_LABEL MATCHES "^(unit|fuzz)$")
+    add_dependencies(unit_tests ${name})
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 900)
 endfunction()

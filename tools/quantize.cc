@@ -9,12 +9,10 @@
 #include "libquant/quantizer.hpp"
 #include "model_args.h"
 #include "onnx/exporter.h"
-#include "runtime/golden.h"
+#include "runtime/prepare_graph.h"
 
 namespace lq::tools {
 namespace {
-
-constexpr uint64_t kGoldenSeed = 1;
 
 struct Options {
   ModelArgs model;
@@ -24,14 +22,13 @@ struct Options {
   bool verbose = false, quiet = false;
 };
 
-std::string default_output(const std::string& model) {
-  return std::filesystem::path(model).stem().string() + ".lqm";
-}
+std::string default_output(const std::string& model) { return std::filesystem::path(model).stem().string() + ".lqm"; }
 
 /// The command's options as the file records them: what decides the result, nothing about this machine.
 std::string describe_options(const QuantizeOptions& o) {
   if (o.float_only) return "float";
-  std::string text = "method=" + o.method + " activation=" + o.activation + " target=" + o.target + " weights=" + o.weights;
+  std::string text =
+      "method=" + o.method + " activation=" + o.activation + " target=" + o.target + " weights=" + o.weights;
   if (o.max_samples != 0) text += format(" max-samples=%zu", o.max_samples);
   for (const std::string& s : o.skip) text += " skip=" + s;
   return text;
@@ -50,9 +47,12 @@ void print_nodes(const QuantizeReport& r, bool all) {
     if (rows.size() > 5) rows.resize(5);
   }
   if (rows.empty()) return;
-  std::printf("%s\n  %8s %8s %-20s %s\n", all ? "int8 operators" : "worst int8 operators by signal-to-quantization-noise", "dB", "clipped", "operator", "node");
+  std::printf("%s\n  %8s %8s %-20s %s\n",
+              all ? "int8 operators" : "worst int8 operators by signal-to-quantization-noise", "dB", "clipped",
+              "operator", "node");
   for (const auto* n : rows) {
-    std::printf("  %8s %8s %-20s %s\n", decibel(n->sqnr_db).c_str(), share(n->clipped_share).c_str(), n->op.c_str(), (n->name.empty() ? n->output : n->name).c_str());
+    std::printf("  %8s %8s %-20s %s\n", decibel(n->sqnr_db).c_str(), share(n->clipped_share).c_str(), n->op.c_str(),
+                (n->name.empty() ? n->output : n->name).c_str());
   }
 }
 
@@ -63,28 +63,40 @@ void print_float_nodes(const QuantizeReport& r) {
   }
   if (by_reason.empty()) return;
   std::printf("left in float\n");
-  for (const auto& [reason, names] : by_reason) std::printf("  %zu x %s (first: %s)\n", names.size(), reason.c_str(), names[0].c_str());
+  for (const auto& [reason, names] : by_reason)
+    std::printf("  %zu x %s (first: %s)\n", names.size(), reason.c_str(), names[0].c_str());
+}
+
+void print_warnings(const QuantizeReport& r) {
+  for (const auto& w : r.warnings) std::printf("warning: %s; %s\n", w.message.c_str(), w.advice.c_str());
+}
+
+void print_operators(const QuantizeReport& r) {
+  for (const auto& [op, count] : r.by_op)
+    std::printf("  %-24s int8 %zu float %zu\n", op.c_str(), count.first, count.second);
 }
 
 void print_report(const Options& o, const QuantizeReport& r, size_t before, size_t after) {
   std::printf("model %s -> %s\n", o.model.path().c_str(), o.output.c_str());
-  std::printf("size %s -> %s (%.3f)\n", human_bytes(before).c_str(), human_bytes(after).c_str(), before > 0 ? double(after) / double(before) : 0);
-  if (o.quantize.float_only) return;
+  std::printf("size %s -> %s (%.3f)\n", human_bytes(before).c_str(), human_bytes(after).c_str(),
+              before > 0 ? double(after) / double(before) : 0);
+  if (o.quantize.float_only) {
+    if (o.verbose) print_operators(r);
+    return print_warnings(r);
+  }
   std::printf("samples used %zu skipped %zu\n", r.samples_used, r.skipped.size());
   for (const auto& s : r.skipped) std::printf("  skipped %s: %s\n", s.name.c_str(), s.reason.c_str());
   for (const auto& s : r.ignored) std::printf("  ignored %s: %s\n", s.name.c_str(), s.reason.c_str());
   std::printf("operators int8 %zu float %zu\n", r.int8_nodes, r.float_nodes);
-  if (o.verbose) {
-    for (const auto& [op, count] : r.by_op) std::printf("  %-24s int8 %zu float %zu\n", op.c_str(), count.first, count.second);
-  }
+  if (o.verbose) print_operators(r);
   print_float_nodes(r);
   print_nodes(r, o.verbose);
   std::printf("int8_mac_share %s\n", share(r.int8_mac_share).c_str());
   if (r.output_sqnr_db) {
-    std::printf("agreement with float on %zu calibration samples: top1 %s sqnr_db %s\n", r.samples_compared, share(r.top1_agreement).c_str(),
-                decibel(r.output_sqnr_db).c_str());
+    std::printf("agreement with float on %zu calibration samples: top1 %s sqnr_db %s\n", r.samples_compared,
+                share(r.top1_agreement).c_str(), decibel(r.output_sqnr_db).c_str());
   }
-  for (const auto& w : r.warnings) std::printf("warning: %s; %s\n", w.message.c_str(), w.advice.c_str());
+  print_warnings(r);
 }
 
 nlohmann::json or_null(const std::optional<double>& v) { return v ? nlohmann::json(*v) : nlohmann::json(nullptr); }
@@ -107,20 +119,18 @@ nlohmann::json to_json(const Options& o, const QuantizeReport& r, size_t before,
   for (const auto& s : r.skipped) j["skipped"].push_back({{"name", s.name}, {"reason", s.reason}});
   for (const auto& s : r.ignored) j["ignored"].push_back({{"name", s.name}, {"reason", s.reason}});
   for (const auto& n : r.nodes) {
-    j["nodes"].push_back({{"name", n.name}, {"operator", n.op}, {"precision", n.precision}, {"reason", n.reason}, {"output", n.output}, {"float_output", n.float_output},
-                          {"sqnr_db", or_null(n.sqnr_db)}, {"clipped_share", or_null(n.clipped_share)}, {"range", nlohmann::json::array({n.range_min, n.range_max})}});
+    j["nodes"].push_back({{"name", n.name},
+                          {"operator", n.op},
+                          {"precision", n.precision},
+                          {"reason", n.reason},
+                          {"output", n.output},
+                          {"float_output", n.float_output},
+                          {"sqnr_db", or_null(n.sqnr_db)},
+                          {"clipped_share", or_null(n.clipped_share)},
+                          {"range", nlohmann::json::array({n.range_min, n.range_max})}});
   }
   for (const auto& w : r.warnings) j["warnings"].push_back({{"message", w.message}, {"advice", w.advice}});
   return j;
-}
-
-/// Stores the golden self-test: computed by this build on the model as written.
-Status add_golden(ModelIr& ir, const SessionOptions& options) {
-  LQ_ASSIGN_OR_RETURN(const std::shared_ptr<Model> model, Model::create(ir));
-  LQ_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::create(model, options));
-  LQ_ASSIGN_OR_RETURN(schema::GoldenT golden, make_golden(*session, kGoldenSeed));
-  ir.golden = std::move(golden);
-  return {};
 }
 
 /// What can be told before the long work.
@@ -129,27 +139,37 @@ Status check_files(const Options& o) {
     return invalid_argument("give the folder of calibration data with --calib DIR (or --float to convert only)");
   }
   const std::string& model = o.model.path();
+  LQ_ASSIGN_OR_RETURN(const Bytes file, map_file(model));
+  if (is_model_file(file.data(), file.size()))
+    return invalid_argument(model + ": is a libquant model already; quantize takes a float ONNX model");
   std::vector<std::string> used = {model};
-  for (const auto& [option, path] : {std::pair("--output", &o.output), {"--export-qdq", &o.export_qdq}, {"--json", &o.json}}) {
+  for (const auto& [option, path] :
+       {std::pair("--output", &o.output), {"--export-qdq", &o.export_qdq}, {"--json", &o.json}}) {
     if (path->empty()) continue;
     for (const std::string& other : used) {
       std::error_code ignored;
-      if (*path == other || std::filesystem::equivalent(*path, other, ignored)) return invalid_argument(std::string(option) + " " + *path + ": would overwrite " + other);
+      if (*path == other || std::filesystem::equivalent(*path, other, ignored))
+        return invalid_argument(std::string(option) + " " + *path + ": would overwrite " + other);
     }
     LQ_RETURN_IF_ERROR(check_writable(option, *path));
     used.push_back(*path);
   }
-  LQ_ASSIGN_OR_RETURN(const Bytes file, map_file(model));
-  if (is_model_file(file.data(), file.size())) return invalid_argument(model + ": is a libquant model already; quantize takes a float ONNX model");
   return {};
 }
 
 Status check_is_float(const ModelIr& ir, const std::string& path) {
   for (const Node& node : ir.main().nodes) {
     if (node.op != Op::QuantizeLinear && node.op != Op::DequantizeLinear) continue;
-    return invalid_argument(path + ": is quantized already (" + node_label(ir.main(), node) + "); give the float model, or convert this one as it is with --float");
+    return invalid_argument(path + ": is quantized already (" + node_label(ir.main(), node) +
+                            "); give the float model, or convert this one as it is with --float");
   }
   return {};
+}
+
+/// Told before the long work: files without a sample or with samples of many sizes would leave it open.
+Status check_shapes(const ModelIr& ir, const QuantizeOptions& options) {
+  Graph inputs = ir.main();
+  return apply_input_shapes(inputs, options.input_shapes);
 }
 
 Status write_files(const Options& o, const ModelIr& ir, const QuantizeReport& report) {
@@ -168,9 +188,8 @@ Status run(Options o) {
   LQ_RETURN_IF_ERROR(check_files(o));
   LQ_ASSIGN_OR_RETURN(ModelIr ir, o.model.load());
   if (!o.quantize.float_only) LQ_RETURN_IF_ERROR(check_is_float(ir, o.model.path()));
-  SessionOptions session;
-  LQ_ASSIGN_OR_RETURN(session.input_shapes, o.model.input_shapes());
-  for (const auto& [name, shape] : session.input_shapes) o.quantize.input_shapes[name] = shape;
+  LQ_ASSIGN_OR_RETURN(o.quantize.input_shapes, o.model.input_shapes());
+  LQ_RETURN_IF_ERROR(check_shapes(ir, o.quantize).with_context(o.model.path()));
   o.quantize.threads = thread_count(o.threads);
   QuantizeReport report;
   {
@@ -183,8 +202,7 @@ Status run(Options o) {
   }
   ir.producer = "libquant " LQ_VERSION;
   ir.options = describe_options(o.quantize);
-  Status golden = add_golden(ir, session);
-  if (!golden.ok()) return golden.with_context(o.model.path());
+  LQ_RETURN_IF_ERROR(add_golden(ir, o.quantize, report).with_context(o.model.path()));
   return write_files(o, ir, report);
 }
 
@@ -198,20 +216,41 @@ int main(int argc, char** argv) {
   auto& q = o.quantize;
   o.model.add_model(app, "float ONNX model");
   app.add_option("-o,--output", o.output, "default: MODEL's name with .lqm, in the current folder")->type_name("FILE");
-  app.add_option("--calib", q.calibration_dir, "images, .npy, .npz or .pb; several inputs: one sub-folder per input name")->type_name("DIR");
-  app.add_option("--max-samples", q.max_samples, "evenly spaced over the sorted names (default: all)")->check(at_least(1));
-  app.add_option("--method", q.method, "activation thresholds (default kl)")->type_name("kl|minmax|percentile[:P]|mse")->group("Quantization");
-  app.add_option("--activation", q.activation, "auto, symmetric or asymmetric (default auto)")->type_name("MODE")->group("Quantization");
-  app.add_option("--target", q.target, "any, or avx2: a little less resolution, faster on x86 without VNNI (default any)")->type_name("any|avx2")->group("Quantization");
-  app.add_option("--weights", q.weights, "default per-channel")->type_name("per-channel|per-tensor")->group("Quantization");
-  app.add_option("--skip", q.skip, "nodes kept in float (repeatable; a pattern that matches nothing is an error)")->type_name("REGEX")->take_all()->expected(1)->allow_extra_args(false)->group("Quantization");
+  app.add_option("--calib", q.calibration_dir,
+                 "images, .npy, .npz or .pb; several inputs: one sub-folder per input name")
+      ->type_name("DIR");
+  app.add_option("--max-samples", q.max_samples, "evenly spaced over the sorted names (default: all)")
+      ->check(at_least(1));
+  app.add_option("--method", q.method, "activation thresholds (default kl)")
+      ->type_name("kl|minmax|percentile[:P]|mse")
+      ->group("Quantization");
+  app.add_option("--activation", q.activation, "auto, symmetric or asymmetric (default auto)")
+      ->type_name("MODE")
+      ->group("Quantization");
+  app.add_option("--target", q.target,
+                 "any, or avx2: a little less resolution, faster on x86 without VNNI (default any)")
+      ->type_name("any|avx2")
+      ->group("Quantization");
+  app.add_option("--weights", q.weights, "default per-channel")
+      ->type_name("per-channel|per-tensor")
+      ->group("Quantization");
+  app.add_option("--skip", q.skip, "nodes kept in float (repeatable; a pattern that matches nothing is an error)")
+      ->type_name("REGEX")
+      ->take_all()
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->group("Quantization");
   CLI::Option* only_float = app.add_flag("--float", q.float_only, "convert only")->group("Quantization");
-  app.add_option("--threads", o.threads, "default: every processor; the result does not depend on it")->check(CLI::Range(1, 256));
+  app.add_option("--threads", o.threads, "default: every processor; the result does not depend on it")
+      ->check(CLI::Range(1, 256));
   app.add_option("--json", o.json, "write the report for machines")->type_name("FILE");
-  app.add_option("--export-qdq", o.export_qdq, "write the quantized model as ONNX with QuantizeLinear/DequantizeLinear too")->type_name("FILE.onnx");
+  app.add_option("--export-qdq", o.export_qdq,
+                 "write the quantized model as ONNX with QuantizeLinear/DequantizeLinear too")
+      ->type_name("FILE.onnx");
   CLI::Option* verbose = app.add_flag("--verbose", o.verbose, "every operator");
   app.add_flag("--quiet", o.quiet, "no progress, no report")->excludes(verbose);
-  for (const char* name : {"--calib", "--max-samples", "--method", "--activation", "--target", "--weights", "--skip", "--export-qdq"}) {
+  for (const char* name :
+       {"--calib", "--max-samples", "--method", "--activation", "--target", "--weights", "--skip", "--export-qdq"}) {
     only_float->excludes(app.get_option(name));  // would have no effect
   }
   o.model.add_preprocessing(app);

@@ -1,11 +1,28 @@
 #!/usr/bin/env bash
-# Everything run_tests.sh does and the long runs: many times the random graphs (plan against reference), optimised and under
-# sanitizers, and the accuracy table of every model.
+# Everything run_tests.sh does and the long runs: hostile files by the ten thousand, many times the random graphs (plan against reference),
+# each optimised and under sanitizers; threads under ThreadSanitizer; the accuracy table of every model. docs/TESTING.md has the last figures.
 # Usage: tools/run_full.sh   (some hours on two cores)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools/run_tests.sh
+export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
+stage() {
+  local name=$1 start=$SECONDS
+  shift
+  echo "=== $name"
+  "$@"
+  echo "=== $name: $((SECONDS - start)) s"
+}
+threads() {
+  cmake --preset tsan
+  cmake --build --preset tsan --target test_runtime test_capi test_calibration
+  ctest --preset tsan -R '^test_(runtime|capi|calibration)$'
+}
 rounds=${LQ_RANDOM_ROUNDS:-200}
-LQ_RANDOM_ROUNDS=$rounds build/release/test/reference/rules/test_reference --gtest_brief=1
-LQ_RANDOM_ROUNDS=$((rounds / 10 + 1)) build/dev/test/reference/rules/test_reference --gtest_brief=1
-benchmark/accuracy_table.sh docs/ACCURACY.md
+stage "hostile files" ctest --preset release -R '^test_fuzz_long$'
+stage "hostile files, sanitizers" ctest --preset dev -R '^test_fuzz_long$'
+stage "random graphs, $rounds times" env LQ_RANDOM_ROUNDS="$rounds" build/release/test/reference/rules/test_reference --gtest_brief=1
+stage "random graphs, $((rounds / 10 + 1)) times, sanitizers" \
+  env LQ_RANDOM_ROUNDS=$((rounds / 10 + 1)) build/dev/test/reference/rules/test_reference --gtest_brief=1
+stage "ThreadSanitizer" threads
+stage "accuracy of every model" benchmark/accuracy_table.sh docs/ACCURACY.md

@@ -5,8 +5,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=$(nproc)
 export CMAKE_C_COMPILER_LAUNCHER=${CMAKE_C_COMPILER_LAUNCHER-ccache} CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
-# The four builds share what compiles alike: paths relative to the sources.
+# The builds share what compiles alike: paths relative to the sources.
 export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$jobs}
+times=""
 
 stage() {  # stage NAME COMMAND…: runs it, prints how long it took; a failure ends the script
   local name=$1 start=$SECONDS
@@ -14,34 +15,38 @@ stage() {  # stage NAME COMMAND…: runs it, prints how long it took; a failure 
   echo "=== $name"
   "$@"
   echo "=== $name: $((SECONDS - start)) s"
+  times+="$(printf '%6d s  %s' $((SECONDS - start)) "$name")"$'\n'
 }
-build() {  # build PRESET TARGETS [-DOPTION…]: quiet unless something fails
-  local preset=$1 targets=$2 log=build/$1.log
-  shift 2
+build() {  # build PRESET TARGET…: quiet unless something fails
+  local preset=$1 log=build/$1.log
+  shift
   mkdir -p build
-  # shellcheck disable=SC2086 -- TARGETS is a list
-  cmake --preset "$preset" "$@" >"$log" 2>&1 && cmake --build --preset "$preset" --target $targets >>"$log" 2>&1 || { tail -n 60 "$log"; return 1; }
+  cmake --preset "$preset" >"$log" 2>&1 && cmake --build --preset "$preset" --target "$@" >>"$log" 2>&1 || { tail -n 60 "$log"; return 1; }
 }
-# The floors that read untrusted bytes or hold the kernels; the rest is not under sanitizers here yet.
-sanitized="base numerics graph kernels format fuzz"
-build_sanitizers() { build dev "$(printf 'test_%s ' $sanitized)"; }
-test_sanitizers() {
-  ctest --preset dev -R "^test_(${sanitized// /|})\$" -j "$jobs"
+# What a phone runs, on this machine: the floors that ship, and models the release build quantized, whose bits must be the same there.
+cross_tests="base numerics graph kernels format passes runtime capi golden"
+cross() {
+  build aarch64-qemu $(printf 'test_%s ' $cross_tests)
+  ctest --preset release -R '^golden_models$'
+  LQ_GOLDEN_DIR=$PWD/build/release/golden ctest --preset aarch64-qemu -R "^test_(${cross_tests// /|})\$" -j "$jobs"
 }
-# Where protobuf, onnx, CLI11 and nlohmann_json are not installed: asking for one of them would be an error, linking one is looked for.
-build_runtime_only() {
-  build runtime-only quant -DCMAKE_DISABLE_FIND_PACKAGE_Protobuf=ON -DCMAKE_DISABLE_FIND_PACKAGE_ONNX=ON -DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON \
-    -DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON
-  if grep -E 'libprotobuf|libonnx|onnx_proto' build/runtime-only/build.ninja; then
-    echo "runtime-only: the lines above mention protobuf or onnx" >&2
-    return 1
-  fi
+# Tests skip what the machine lacks (the folder ../shared, an ISA, root); the summary says so, each with its reason.
+print_skipped() {
+  local log=build/release/Testing/Temporary/LastTest.log
+  echo "=== skipped: $(grep -c '^\[  SKIPPED \].*ms)$' "$log" || true) of $(grep -cE '^\[ +(OK|SKIPPED|FAILED) +\].* ms\)$' "$log" || true) cases"
+  { grep -A1 -E '^[^ ]*: Skipped$' "$log" | grep -vE ': Skipped$|^--$' | sort | uniq -c; } || true
 }
+
 stage "install" tools/install_dependencies.sh tests
-stage "build release" build release all
-stage "build sanitizers" build_sanitizers
-stage "unit tests under sanitizers" test_sanitizers
-stage "build runtime only" build_runtime_only
-echo "=== so far: $SECONDS s"
+stage "build, release" build release all
+stage "build, address and undefined-behaviour sanitizers" build dev unit_tests
+stage "unit tests and fuzz corpora under sanitizers" ctest --preset dev -L '^(unit|fuzz)$' -j "$jobs"
+stage "build and tests, aarch64 under qemu" cross
 echo "=== all tests, release"
-exec ctest --preset release -LE slow -j "$jobs"
+start=$SECONDS status=0
+ctest --preset release -LE slow -j "$jobs" 2>&1 | tee build/release-tests.log || status=$?
+times+="$(printf '%6d s  %s' $((SECONDS - start)) "all tests, release")"$'\n'
+print_skipped
+printf '=== times\n%s%6d s  in all\n\n' "$times" "$SECONDS"
+sed -n '/tests passed,/,$p' build/release-tests.log
+exit "$status"

@@ -53,8 +53,9 @@ struct QuantizeReport {
   };
 
   size_t samples_used = 0;
-  std::vector<SkippedSample> skipped;  // unreadable samples, in order of name
-  std::vector<SkippedSample> ignored;  // files that are no samples
+  std::map<std::string, std::vector<int64_t>> sample_shapes;  // by input: of the first sample used
+  std::vector<SkippedSample> skipped;                         // unreadable samples, in order of name
+  std::vector<SkippedSample> ignored;                         // files that are no samples
   size_t int8_nodes = 0, float_nodes = 0;
   std::map<std::string, std::pair<size_t, size_t>> by_op;  // operator -> nodes in int8, in float
   std::vector<Node> nodes;                                 // in execution order
@@ -69,5 +70,10 @@ struct QuantizeReport {
 /// On failure `model` is left in an unspecified but valid state. Errors: no or no usable samples, bad options, a skip
 /// pattern without a match, a shape that no sample or option decides.
 Result<QuantizeReport> quantize(ModelIr& model, const QuantizeOptions& options);
+
+/// Gives the finished model its golden self-test: generated inputs of the shapes in `options`, otherwise of the first
+/// sample, and the hash of what this build computes. A model that refuses them keeps none, and a warning in `report`
+/// says why. Errors: the model cannot run at all.
+Status add_golden(ModelIr& model, const QuantizeOptions& options, QuantizeReport& report);
 
 }  // namespace lq

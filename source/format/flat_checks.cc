@@ -3,21 +3,26 @@
 #include <cmath>
 #include <string>
 
+#include "format/pack.h"
+
 namespace lq {
 namespace {
 
 constexpr uint64_t kTableBytes = 4;  // the least a table takes: the offset to its vtable
 
-uint64_t bytes_of(const flatbuffers::String* s) { return s ? s->size() : 0; }
+/// Small lists and strings may be shared.
+uint64_t unshared(uint64_t bytes) { return bytes > kMaxSharedBytes ? bytes : 0; }
+
+uint64_t bytes_of(const flatbuffers::String* s) { return s ? unshared(s->size()) : 0; }
 
 template <typename T>
 uint64_t bytes_of(const flatbuffers::Vector<T>* v) {
-  return v ? uint64_t(v->size()) * sizeof(T) : 0;
+  return v ? unshared(uint64_t(v->size()) * sizeof(T)) : 0;
 }
 
 uint64_t bytes_of(const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* v) {
   if (!v) return 0;
-  uint64_t n = uint64_t(v->size()) * sizeof(flatbuffers::uoffset_t);
+  uint64_t n = unshared(uint64_t(v->size()) * sizeof(flatbuffers::uoffset_t));
   for (const flatbuffers::String* s : *v) n += bytes_of(s);
   return n;
 }
@@ -26,6 +31,8 @@ uint64_t bytes_of(const schema::ConvAttrs* a) {
   return bytes_of(a->kernel_shape()) + bytes_of(a->strides()) + bytes_of(a->pads()) + bytes_of(a->dilations()) +
          bytes_of(a->output_padding()) + bytes_of(a->output_shape());
 }
+
+}  // namespace
 
 uint64_t attribute_bytes(const schema::Node& n) {
   if (const auto* a = n.attrs_as_ConvAttrs()) return bytes_of(a);
@@ -42,6 +49,8 @@ uint64_t attribute_bytes(const schema::Node& n) {
     return bytes_of(a->domain()) + bytes_of(a->name()) + bytes_of(a->blob());
   return 0;
 }
+
+namespace {
 
 uint64_t tensor_bytes(const schema::Tensor& t) {
   uint64_t n = kTableBytes + bytes_of(t.name()) + bytes_of(t.shape()) + bytes_of(t.dim_names());

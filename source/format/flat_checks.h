@@ -7,9 +7,12 @@
 
 namespace lq {
 
-/// Bytes the vectors, strings and tables of a verified graph hold, each counted once a reference. No writer shares
-/// them, so the sum stays below the graph's size; a hostile file may let a million references point at one long vector.
+/// Bytes the long vectors and strings of a verified graph hold, each counted once a reference. The writer shares only
+/// short ones (kMaxSharedBytes), so the sum stays below the graph's size; a hostile file may let a million references
+/// point at one long vector.
 uint64_t referenced_bytes(const schema::Model& model);
+/// The same of one node's attributes.
+uint64_t attribute_bytes(const schema::Node& node);
 
 /// The 64-bit vectors (shapes) lie at multiples of 8; flatbuffers' verifier looks at the place of their length only.
 bool wide_vectors_aligned(const schema::Model& model);

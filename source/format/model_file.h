@@ -1,4 +1,5 @@
-// model.lqm: a 64-byte header, the flatbuffer graph (schema/model.fbs), the 64-byte-aligned weight section. See docs/FORMAT.md.
+// model.lqm: a 64-byte header, the flatbuffer graph (schema/model.fbs), the 64-byte-aligned weight section. See
+// docs/FORMAT.md.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,22 +11,23 @@
 
 namespace lq {
 
-inline constexpr uint32_t kReaderVersion = 1;     // files with a higher min_reader_version are refused
+// min_reader_version as written and as read: no other is accepted. Version 1 wrote every Q/DQ node and bias scale.
+inline constexpr uint32_t kFileVersion = 2;
 inline constexpr uint32_t kSemanticsVersion = 1;  // docs/NUMERICS.md
 
 /// First bytes of the file, little-endian. The identifier stands where flatbuffers puts one.
 struct FileHeader {
-  uint32_t header_size;       // 64
-  char identifier[4];         // "LQM1"
+  uint32_t header_size;  // 64
+  char identifier[4];    // "LQM1"
   uint64_t graph_offset, graph_size, graph_checksum;
   uint64_t weights_offset, weights_size;
-  uint64_t reserved;          // 0
+  uint64_t weights_checksum;  // of the whole section, gaps included
   uint64_t header_checksum;   // checksum64 of the bytes before it
 };
 static_assert(sizeof(FileHeader) == 64);
 
-/// Reads a model from memory: structure (flatbuffers' verifier), meaning (verify()), checksums of header, graph and weights.
-/// The constants of the result point into `file` and keep it alive. Any alignment of `file.data()` is fine.
+/// Reads a model from memory: structure (flatbuffers' verifier), meaning (verify()), checksums of header, graph and
+/// weights. The constants of the result point into `file` and keep it alive. Any alignment of `file.data()` is fine.
 /// kCorrupt for damaged bytes, kUnsupported for a newer file; messages say what and what to do.
 Result<ModelIr> read_model(const Bytes& file);
 /// The same from a path (mapped); every message starts with the path.

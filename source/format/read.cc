@@ -2,8 +2,10 @@
 
 #include "base/file.h"
 #include "format/checksum.h"
+#include "format/compact.h"
 #include "format/flat_checks.h"
 #include "format/model_file.h"
+#include "format/pack.h"
 #include "graph/op_def.h"
 
 namespace lq {
@@ -12,11 +14,12 @@ namespace {
 constexpr const char* kDamaged = "; the file is damaged, make or copy it again";
 
 struct Sections {
-  const uint8_t* graph;   // 16-byte-aligned
+  const uint8_t* graph;  // 16-byte-aligned
   size_t graph_size;
   const uint8_t* weights;
   size_t weights_size;
-  Bytes aligned_copy;     // holds the graph when the file's address did not suit
+  uint64_t weights_checksum;  // looked at once the file's version is known to have it
+  Bytes aligned_copy;         // holds the graph when the file's address did not suit
 };
 
 /// True if [offset, offset + size) lies inside a region of `total` bytes; no overflow.
@@ -32,17 +35,30 @@ Result<Sections> find_sections(const Bytes& file) {
     return corrupt(std::string("header checksum differs") + kDamaged);
   }
   if (h.header_size != sizeof(FileHeader)) {
-    return unsupported("has a header of " + std::to_string(h.header_size) + " bytes, this version knows 64; update libquant");
+    return unsupported("has a header of " + std::to_string(h.header_size) +
+                       " bytes, this version knows 64; update libquant");
   }
-  if (h.graph_offset < sizeof(FileHeader) || !inside(h.graph_offset, h.graph_size, file.size()) ||
-      !inside(h.weights_offset, h.weights_size, file.size()) || h.weights_offset < h.graph_offset + h.graph_size) {
-    return corrupt("is truncated: the header tells of " + std::to_string(h.weights_offset + h.weights_size) + " bytes, the file has " +
-                   std::to_string(file.size()) + kDamaged);
+  const uint64_t size = file.size();
+  if (!inside(h.graph_offset, h.graph_size, size) || !inside(h.weights_offset, h.weights_size, size)) {
+    return corrupt("is truncated: the header tells of " + std::to_string(h.weights_offset + h.weights_size) +
+                   " bytes, the file has " + std::to_string(size) + kDamaged);
+  }
+  // One place for each byte, so that none escapes the checksums: header, graph, at most 63 zeros, weights.
+  const uint64_t graph_end = h.graph_offset + h.graph_size;
+  if (h.graph_offset != sizeof(FileHeader) || h.weights_offset != align_up(graph_end) ||
+      h.weights_offset + h.weights_size != size) {
+    return corrupt(std::string("its sections do not follow each other up to the end of the file") + kDamaged);
+  }
+  for (uint64_t i = graph_end; i < h.weights_offset; ++i) {
+    if (file.data()[i] != 0) return corrupt(std::string("the gap behind the graph is not empty") + kDamaged);
   }
   // The flatbuffers library takes larger buffers for a programming error.
-  if (h.graph_size >= FLATBUFFERS_MAX_BUFFER_SIZE) return corrupt(std::string("the graph is larger than 2 GB") + kDamaged);
-  Sections s{file.data() + h.graph_offset, size_t(h.graph_size), file.data() + h.weights_offset, size_t(h.weights_size), {}};
-  if (h.graph_checksum != checksum64(s.graph, s.graph_size)) return corrupt(std::string("graph checksum differs") + kDamaged);
+  if (h.graph_size >= FLATBUFFERS_MAX_BUFFER_SIZE)
+    return corrupt(std::string("the graph is larger than 2 GB") + kDamaged);
+  Sections s{file.data() + h.graph_offset, size_t(h.graph_size), file.data() + h.weights_offset,
+             size_t(h.weights_size),       h.weights_checksum,   {}};
+  if (h.graph_checksum != checksum64(s.graph, s.graph_size))
+    return corrupt(std::string("graph checksum differs") + kDamaged);
   if (reinterpret_cast<uintptr_t>(s.graph) % 16 != 0) {
     LQ_ASSIGN_OR_RETURN(s.aligned_copy, Bytes::copy_of(s.graph, s.graph_size));
     s.graph = s.aligned_copy.data();
@@ -51,9 +67,12 @@ Result<Sections> find_sections(const Bytes& file) {
 }
 
 Status check_version(const schema::Model& model) {
-  if (model.min_reader_version() > kReaderVersion) {
-    return unsupported("needs a reader of version " + std::to_string(model.min_reader_version()) + ", this is version " +
-                       std::to_string(kReaderVersion) + "; update libquant");
+  const uint32_t version = model.min_reader_version();
+  if (version != kFileVersion) {
+    const std::string what =
+        "has file version " + std::to_string(version) + ", this library reads version " + std::to_string(kFileVersion);
+    return unsupported(what +
+                       (version > kFileVersion ? "; update libquant" : "; make the model again with `quantize`"));
   }
   if (model.semantics_version() != kSemanticsVersion) {
     return unsupported("has semantics version " + std::to_string(model.semantics_version()) + ", this library knows " +
@@ -69,24 +88,25 @@ Status check_version(const schema::Model& model) {
 }
 
 Result<std::vector<Bytes>> read_buffers(const schema::Model& model, const Sections& sections, const Bytes& file) {
+  if (sections.weights_checksum != checksum64(sections.weights, sections.weights_size)) {
+    return corrupt(std::string("weights checksum differs") + kDamaged);
+  }
   std::vector<Bytes> buffers;
   if (model.buffers() == nullptr) return buffers;
   // Every buffer shares one owner: the file, whoever holds it.
   auto owner = std::make_shared<Bytes>(file);
-  uint64_t total = 0;
+  uint64_t end = 0;  // buffers follow each other, so they neither overlap nor reorder
   for (flatbuffers::uoffset_t i = 0; i < model.buffers()->size(); ++i) {
     const schema::Buffer& b = *model.buffers()->Get(i);
     const std::string label = "weight buffer " + std::to_string(i);
-    if (b.file() != 0 || b.encoding() != schema::Encoding::Raw) {
+    if (b.file() != 0 || b.offset() != 0 || b.encoding() != schema::Encoding::Raw) {
       return unsupported(label + " uses an encoding this version does not read; update libquant");
     }
-    if (!inside(b.offset(), b.size(), sections.weights_size)) return corrupt(label + " lies outside the weight section" + kDamaged);
-    // Buffers that overlap could make a small file cost a checksum without end.
-    total += b.size();
-    if (total > sections.weights_size) return corrupt(label + " overlaps another" + kDamaged);
-    const uint8_t* data = sections.weights + b.offset();
-    if (b.checksum() != checksum64(data, b.size())) return corrupt(label + ": checksum differs" + kDamaged);
-    buffers.emplace_back(data, size_t(b.size()), owner);
+    const uint64_t offset = align_up(end, buffer_alignment(b.size()));
+    if (!inside(offset, b.size(), sections.weights_size))
+      return corrupt(label + " lies outside the weight section" + kDamaged);
+    buffers.emplace_back(sections.weights + offset, size_t(b.size()), owner);
+    end = offset + b.size();
   }
   return buffers;
 }
@@ -115,16 +135,19 @@ Result<Tensor> unpack_tensor(schema::TensorT& t, const std::vector<Bytes>& buffe
   Tensor tensor;
   tensor.name = printable(std::move(t.name));
   if (t.dtype > schema::DType::MAX) {
-    return unsupported("tensor '" + tensor.name + "' has the unknown data type " + std::to_string(int(t.dtype)) + "; update libquant");
+    return unsupported("tensor '" + tensor.name + "' has the unknown data type " + std::to_string(int(t.dtype)) +
+                       "; update libquant");
   }
-  if (t.is_state) return unsupported("tensor '" + tensor.name + "' is a state, which this version does not have; update libquant");
+  if (t.is_state)
+    return unsupported("tensor '" + tensor.name + "' is a state, which this version does not have; update libquant");
   tensor.dtype = t.dtype;
   tensor.ranked = !t.unranked;
   tensor.shape = std::move(t.shape);
   for (std::string& name : t.dim_names) tensor.dim_names.push_back(printable(std::move(name)));
   if (t.buffer != -1) {
     if (t.buffer < 0 || size_t(t.buffer) >= buffers.size()) {
-      return corrupt("tensor '" + tensor.name + "' names weight buffer " + std::to_string(t.buffer) + " of " + std::to_string(buffers.size()));
+      return corrupt("tensor '" + tensor.name + "' names weight buffer " + std::to_string(t.buffer) + " of " +
+                     std::to_string(buffers.size()));
     }
     tensor.data = buffers[size_t(t.buffer)];
   }
@@ -145,17 +168,20 @@ Result<Graph> unpack_graph(schema::SubgraphT& g, const std::vector<Bytes>& buffe
   for (auto& n : g.nodes) {
     n->name = printable(std::move(n->name));
     if (n->op_version != 1) {
-      return unsupported("node '" + n->name + "' has version " + std::to_string(n->op_version) + " of its operator, this library knows 1; update libquant");
+      return unsupported("node '" + n->name + "' has version " + std::to_string(n->op_version) +
+                         " of its operator, this library knows 1; update libquant");
     }
     if (find_op(n->op) == nullptr) {
-      return unsupported("node '" + n->name + "' is the unknown operator " + std::to_string(int(n->op)) + "; update libquant");
+      return unsupported("node '" + n->name + "' is the unknown operator " + std::to_string(int(n->op)) +
+                         "; update libquant");
     }
     Node node;
     node.op = n->op;
     node.name = std::move(n->name);
     node.inputs = std::move(n->inputs);
     node.outputs = std::move(n->outputs);
-    if (n->attrs.type > schema::Attrs::MAX) return unsupported("node '" + node.name + "' has unknown attributes; update libquant");
+    if (n->attrs.type > schema::Attrs::MAX)
+      return unsupported("node '" + node.name + "' has unknown attributes; update libquant");
     // The verifier lets a union have a type and no value; copying such an object would read through a null pointer.
     if (n->attrs.type != schema::Attrs::NONE && n->attrs.value == nullptr) {
       return corrupt("node '" + node.name + "' tells the kind of its attributes but has none");
@@ -189,9 +215,11 @@ bool is_model_file(const void* data, size_t size) {
 Result<ModelIr> read_model(const Bytes& file) {
   LQ_ASSIGN_OR_RETURN(const Sections sections, find_sections(file));
   flatbuffers::Verifier verifier(sections.graph, sections.graph_size, /*max_depth=*/16, /*max_tables=*/4000000);
-  if (!schema::VerifyModelBuffer(verifier)) return corrupt(std::string("the graph is not a valid flatbuffer") + kDamaged);
+  if (!schema::VerifyModelBuffer(verifier))
+    return corrupt(std::string("the graph is not a valid flatbuffer") + kDamaged);
   const schema::Model& flat = *schema::GetModel(sections.graph);
-  if (referenced_bytes(flat) > sections.graph_size) return corrupt(std::string("parts of the graph overlap") + kDamaged);
+  if (referenced_bytes(flat) > sections.graph_size)
+    return corrupt(std::string("parts of the graph overlap") + kDamaged);
   if (!wide_vectors_aligned(flat)) return corrupt(std::string("the graph has a misaligned shape") + kDamaged);
   LQ_RETURN_IF_ERROR(check_version(flat));
   LQ_ASSIGN_OR_RETURN(const std::vector<Bytes> buffers, read_buffers(flat, sections, file));
@@ -201,6 +229,7 @@ Result<ModelIr> read_model(const Bytes& file) {
   ModelIr ir;
   for (auto& g : m.subgraphs) {
     LQ_ASSIGN_OR_RETURN(Graph graph, unpack_graph(*g, buffers));
+    expand(graph);
     ir.graphs.push_back(std::move(graph));
   }
   ir.producer = std::move(m.producer);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "graph/branches.h"
+#include "graph/fold_budget.h"
 #include "graph/geometry.h"
 #include "graph/ops_common.h"
 #include "graph/session_shapes.h"
@@ -15,7 +16,7 @@ constexpr int kMaxNesting = 64;  // of If in If; verify() allows less
 struct Inference {
   ModelIr& model;
   const Evaluator* evaluator;
-  size_t fold_limit;
+  FoldBudget* budget;
   bool branch_may_fail;  // infer_session_shapes
 };
 
@@ -107,7 +108,7 @@ Result<bool> fold_node(Inference& run, Graph& graph, const Node& node) {
   if (node.op == Op::Shape || node.op == Op::Size) return fold_shape_op(graph, node);
   if (!run.evaluator->evaluate || !may_fold(graph, node)) return false;
   const auto bytes = output_bytes(graph, node);
-  if (!bytes || *bytes > run.fold_limit) return false;
+  if (!bytes || !run.budget->take(graph, node, *bytes)) return false;
   std::vector<Bytes> outputs;
   const Status status = run.evaluator->evaluate(run.evaluator->context, run.model, graph, node, outputs);
   if (status.code() == StatusCode::kUnsupported) return false;  // stays a node; whoever executes it will say why
@@ -271,13 +272,14 @@ Status infer_model(Inference run) {
 
 }  // namespace
 
-Status infer_shapes(ModelIr& model, const Evaluator* evaluator, size_t fold_limit) {
-  return infer_model({model, evaluator, fold_limit, false});
+Status infer_shapes(ModelIr& model, const Evaluator* evaluator) {
+  FoldBudget budget(model);
+  return infer_model({model, evaluator, &budget, false});
 }
 
-Status infer_session_shapes(ModelIr& model, const Evaluator& evaluator) {
-  constexpr size_t kFoldLimit = size_t(1) << 30;  // infer_shapes' default
-  return infer_model({model, &evaluator, kFoldLimit, true});
+Status infer_session_shapes(ModelIr& model, const Evaluator& evaluator, FoldBudget* budget) {
+  FoldBudget own(model);
+  return infer_model({model, &evaluator, budget != nullptr ? budget : &own, true});
 }
 
 }  // namespace lq

@@ -94,9 +94,9 @@ struct Evaluator {
 };
 
 /// Runs every shape function in order, writing shapes and dtypes into the graph. With an evaluator it also folds: a node
-/// with only constant inputs (Shape of a static tensor too) whose output has at most `fold_limit` bytes is evaluated and
-/// becomes a constant; If with a known condition is replaced by its branch. Errors carry the node's label.
+/// with only constant inputs (Shape of a static tensor too) is evaluated and becomes a constant, within the limits of
+/// graph/fold_budget.h; If with a known condition is replaced by its branch. Errors carry the node's label.
 /// Branch graphs of an If that stays are inferred too.
-Status infer_shapes(ModelIr& model, const Evaluator* evaluator, size_t fold_limit = size_t(1) << 30);
+Status infer_shapes(ModelIr& model, const Evaluator* evaluator);
 
 }  // namespace lq

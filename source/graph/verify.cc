@@ -30,7 +30,7 @@ Status check_constant(const Tensor& t) {
   return {};
 }
 
-Status check_tensor(const Tensor& t) {
+Status check_tensor(const Tensor& t, ConstantFacts& facts) {
   if (t.dtype > DType::MAX) return corrupt("unknown type " + std::to_string(int(t.dtype)));
   if (!t.ranked && !t.shape.empty()) return corrupt("has a shape but no rank");
   LQ_RETURN_IF_ERROR(check_shape(t.shape));
@@ -42,7 +42,7 @@ Status check_tensor(const Tensor& t) {
       !(t.range->min <= t.range->max && t.range->max - t.range->max == 0 && t.range->min - t.range->min == 0)) {
     return corrupt("its range is empty or not finite");
   }
-  return t.quant ? check_quant_params(t) : Status();
+  return t.quant ? check_quant_params(t, facts) : Status();
 }
 
 bool valid_id(const Graph& graph, TensorId id) { return id >= 0 && size_t(id) < graph.tensors.size(); }
@@ -100,11 +100,11 @@ Status check_graph_node(const Graph& graph, const Node& node, std::vector<bool>&
   return {};
 }
 
-Status check_graph(const Graph& graph, bool main) {
+Status check_graph(const Graph& graph, bool main, ConstantFacts& facts) {
   if (graph.tensors.size() > kMaxTensors || graph.nodes.size() > kMaxNodes) return corrupt("too many tensors or nodes");
   std::vector<bool> defined(graph.tensors.size());
   for (size_t i = 0; i < graph.tensors.size(); ++i) {
-    const Status s = check_tensor(graph.tensors[i]);
+    const Status s = check_tensor(graph.tensors[i], facts);
     if (!s.ok()) return s.with_context(tensor_label(graph, TensorId(i)));
     defined[i] = graph.tensors[i].is_constant();
   }
@@ -114,7 +114,7 @@ Status check_graph(const Graph& graph, bool main) {
     if (!s.ok()) return s.with_context(node_label(graph, node));
   }
   LQ_RETURN_IF_ERROR(check_outputs(graph, main, defined));
-  return check_quantization(graph);
+  return check_quantization(graph, facts);
 }
 
 /// Branch `b` fits its If: as many inputs as captured values, as many outputs, of the same types and parameters.
@@ -181,8 +181,9 @@ Status verify(const ModelIr& model) {
   if (model.arithmetic != schema::ArithmeticMode::FloatRequantize) {
     return unsupported("the model asks for integer requantization, which this version does not have");
   }
+  ConstantFacts facts(model);
   for (size_t g = 0; g < model.graphs.size(); ++g) {
-    const Status s = check_graph(model.graphs[g], g == 0);
+    const Status s = check_graph(model.graphs[g], g == 0, facts);
     if (s.ok()) continue;
     // One code for all of it: the model is not what it claims to be (an unsupported feature stays one).
     const Status coded = s.code() == StatusCode::kInvalidArgument ? corrupt(s.message()) : s;

@@ -1,6 +1,7 @@
 #include "graph/verify_quant.h"
 
 #include <algorithm>
+#include <cfloat>
 #include <cstring>
 
 #include "graph/ops_common.h"
@@ -11,38 +12,33 @@ namespace {
 
 constexpr int64_t kAccumulatorMax = (int64_t(1) << 31) - 1;
 
-/// Smallest and largest value of a constant integer tensor; {0, 0} when empty.
-template <typename T>
-std::pair<int64_t, int64_t> extremes(const Bytes& data) {
-  int64_t low = 0, high = 0;
-  for (size_t i = 0; i < data.size() / sizeof(T); ++i) {
-    T v;
-    std::memcpy(&v, data.data() + i * sizeof(T), sizeof(T));
-    if (i == 0) low = high = v;
-    low = std::min<int64_t>(low, v);
-    high = std::max<int64_t>(high, v);
-  }
-  return {low, high};
+/// Averages divide a multiplier by the size of their window, resizing by its fixed-point units: this far from the ends
+/// of the normal floats it stays one.
+constexpr double kSmallestShared = 0x1p-90, kLargestShared = 0x1p90;
+
+bool is_shared_multiplier(float m) { return double(m) >= kSmallestShared && double(m) <= kLargestShared; }
+
+/// Largest |q − zp| a tensor can hold: by its limits, a constant int32 (a bias) by its values.
+double peak_of(const Tensor& t, size_t channel, std::pair<int64_t, int64_t> values) {
+  const QuantParams& p = *t.quant;
+  const bool exact = t.is_constant() && t.dtype == DType::Int32;
+  const int64_t zp = zero_point_at(p, channel), low = exact ? values.first : p.qmin,
+                high = exact ? values.second : p.qmax;
+  return double(std::max(high - zp, zp - low));
 }
 
-std::pair<int64_t, int64_t> constant_extremes(const Tensor& t) {
-  switch (t.dtype) {
-    case DType::Int8:
-      return extremes<int8_t>(t.data);
-    case DType::UInt8:
-      return extremes<uint8_t>(t.data);
-    case DType::Int16:
-      return extremes<int16_t>(t.data);
-    case DType::Int32:
-      return extremes<int32_t>(t.data);
-    default:
-      return {0, 0};
+/// float(q − zp)·s must be finite.
+Status check_scale_sizes(const Tensor& t, std::pair<int64_t, int64_t> values) {
+  for (size_t c = 0; c < t.quant->scale.size(); ++c) {
+    if (peak_of(t, c, values) * double(t.quant->scale[c]) <= double(FLT_MAX)) continue;
+    return corrupt("scale " + std::to_string(c) + " is so large that dequantized values are infinite");
   }
+  return {};
 }
 
 }  // namespace
 
-Status check_quant_params(const Tensor& t) {
+Status check_quant_params(const Tensor& t, ConstantFacts& facts) {
   const QuantParams& p = *t.quant;
   if (p.dtype != t.dtype) return corrupt("quantization parameters are for another type");
   if (p.dtype != DType::Int8 && p.dtype != DType::UInt8 && p.dtype != DType::Int16 && p.dtype != DType::Int32) {
@@ -73,12 +69,13 @@ Status check_quant_params(const Tensor& t) {
       return corrupt(std::to_string(count) + " scales for an axis of " + std::to_string(dim));
     }
   }
+  std::pair<int64_t, int64_t> values{0, 0};
   if (t.is_constant()) {
-    const auto [low, high] = constant_extremes(t);
-    if (t.data.size() > 0 && (low < p.qmin || high > p.qmax))
+    LQ_ASSIGN_OR_RETURN(values, facts.extremes(t));
+    if (t.data.size() > 0 && (values.first < p.qmin || values.second > p.qmax))
       return corrupt("a value is outside the tensor's own limits");
   }
-  return {};
+  return check_scale_sizes(t, values);
 }
 
 namespace {
@@ -140,26 +137,6 @@ int64_t product_of(const Shape& shape, size_t begin, size_t end) {
   return n;
 }
 
-/// Σ|q_w| of every output channel. w is int8, linear; `groups` of a ConvTranspose spread axis 1 over M = groups ·
-/// shape[1]. A batched matrix (MatMul only) gives the largest sum of its matrices.
-std::vector<int64_t> channel_sums(const Tensor& w, int axis, int64_t groups, int64_t batch) {
-  const int64_t outer = product_of(w.shape, 0, size_t(axis)), dim = w.shape[size_t(axis)];
-  const int64_t inner = product_of(w.shape, size_t(axis) + 1, w.shape.size());
-  std::vector<int64_t> sums(size_t(dim * groups), 0), largest(size_t(dim * groups), 0);
-  const int8_t* q = w.data.as<int8_t>();
-  for (int64_t o = 0; o < outer; ++o) {
-    const int64_t group = groups == 1 ? 0 : o / (outer / groups);
-    for (int64_t c = 0; c < dim; ++c) {
-      int64_t& sum = sums[size_t(group * dim + c)];
-      for (int64_t i = 0; i < inner; ++i, ++q) sum += *q < 0 ? -int64_t(*q) : int64_t(*q);
-    }
-    if ((o + 1) % (outer / batch) != 0) continue;
-    for (size_t c = 0; c < sums.size(); ++c) largest[c] = std::max(largest[c], sums[c]);
-    sums.assign(sums.size(), 0);
-  }
-  return largest;
-}
-
 /// |bias| of channel c when the bias is a dequantized int32 constant, else 0 (a float bias joins after the
 /// accumulator).
 int64_t bias_magnitude(const Tensor* bias, size_t c, size_t channels) {
@@ -171,12 +148,13 @@ int64_t bias_magnitude(const Tensor* bias, size_t c, size_t channels) {
   return v < 0 ? -int64_t(v) : int64_t(v);
 }
 
-Status check_int8_weights(const Tensor& w, const Node& node, int axis, int64_t channels) {
+Status check_int8_weights(const Tensor& w, const Node& node, int axis, int64_t channels, ConstantFacts& facts) {
   const QuantParams& p = *w.quant;
   for (int32_t z : p.zero_point) {
     if (z != 0) return corrupt("int8 weights must have zero point 0");
   }
-  if (constant_extremes(w).first < -127) return corrupt("int8 weights must lie in -127...127");
+  LQ_ASSIGN_OR_RETURN(const auto values, facts.extremes(w));
+  if (values.first < -127) return corrupt("int8 weights must lie in -127...127");
   if (p.granularity != schema::Granularity::PerChannel) return {};
   if (p.axis == axis && int64_t(p.scale.size()) == channels) return {};
   return corrupt("weights '" + w.name + "' have " + std::to_string(p.scale.size()) + " scales along axis " +
@@ -185,7 +163,7 @@ Status check_int8_weights(const Tensor& w, const Node& node, int axis, int64_t c
 }
 
 /// Conv, ConvTranspose, Gemm and MatMul with dequantized constant int8 weights.
-Status check_product(const Uses& uses, const Node& node) {
+Status check_product(const Uses& uses, const Node& node, ConstantFacts& facts) {
   const Tensor* w = uses.dequantized(node.input(1));
   if (!w || !w->is_constant() || w->dtype != DType::Int8 || w->data.size() == 0) return {};
   const int axis = channel_axis(node, *w);
@@ -198,7 +176,7 @@ Status check_product(const Uses& uses, const Node& node) {
   const int64_t dim = w->shape[size_t(axis)];
   // Bounds memory too: sums are as many as output channels, which must not exceed the weights themselves.
   if (dim * groups > int64_t(w->data.size())) return corrupt("more output channels than weights");
-  LQ_RETURN_IF_ERROR(check_int8_weights(*w, node, axis, dim * groups));
+  LQ_RETURN_IF_ERROR(check_int8_weights(*w, node, axis, dim * groups, facts));
   const Tensor* x = uses.dequantized(node.input(0));
   if (!x || (x->dtype != DType::Int8 && x->dtype != DType::UInt8 && x->dtype != DType::Int16)) return {};
   if (x->quant->granularity != schema::Granularity::PerTensor) return {};
@@ -206,7 +184,11 @@ Status check_product(const Uses& uses, const Node& node) {
   const int64_t zp = zero_point_at(*x->quant, 0);
   const int64_t largest = std::max<int64_t>(x->quant->qmax - zp, zp - x->quant->qmin);
   const int64_t batch = node.op == Op::MatMul ? product_of(w->shape, 0, w->shape.size() - 2) : 1;
-  const std::vector<int64_t> sums = channel_sums(*w, axis, groups, batch);
+  const WeightView view{product_of(w->shape, 0, size_t(axis)), dim,
+                        product_of(w->shape, size_t(axis) + 1, w->shape.size()), groups, batch};
+  LQ_ASSIGN_OR_RETURN(const std::vector<int64_t>* all_sums, facts.channel_sums(*w, view));
+  const std::vector<int64_t>& sums = *all_sums;
+  LQ_RETURN_IF_ERROR(facts.spend(sums.size()));
   const Tensor* bias = uses.dequantized(node.input(2));
   for (size_t c = 0; c < sums.size(); ++c) {
     // Σ ≤ 127 · 2^40 and largest ≤ 2^16: no overflow.
@@ -222,45 +204,46 @@ Status check_product(const Uses& uses, const Node& node) {
   return {};
 }
 
-/// Multipliers towards the quantized output of `node` (directly or behind one Relu or Clip).
-Status check_multipliers(const Uses& uses, const Node& node) {
-  const QuantRule rule = find_op(node.op)->quant;
-  const bool scaled = rule == QuantRule::kProduct || rule == QuantRule::kAddSub || rule == QuantRule::kMul ||
-                      rule == QuantRule::kResize || rule == QuantRule::kAverage || node.op == Op::DequantizeLinear;
-  if (!scaled || node.outputs[0] == kNoTensor) return {};
-  const Tensor* a =
-      node.op == Op::DequantizeLinear ? &uses.graph.tensor(node.inputs[0]) : uses.dequantized(node.input(0));
-  const Tensor* b = rule == QuantRule::kProduct || rule == QuantRule::kMul || rule == QuantRule::kAddSub
-                        ? uses.dequantized(node.input(1))
-                        : nullptr;
-  const bool product = rule == QuantRule::kProduct || rule == QuantRule::kMul;
-  if (!a || (product && !b)) return {};
-  TensorId id = node.outputs[0];
-  for (int hop = 0; hop < 2; ++hop) {
+/// The quantized tensor that a node's output `id` becomes, directly or behind one Relu or Clip.
+const Tensor* quantized_result(const Uses& uses, TensorId id) {
+  for (int hop = 0; hop < 2 && id != kNoTensor; ++hop) {
     const auto& readers = uses.consumers[size_t(id)];
-    if (readers.size() != 1) return {};
+    if (readers.size() != 1) return nullptr;
     const Node& next = uses.graph.nodes[size_t(readers[0])];
-    if (next.op == Op::QuantizeLinear) {
-      const QuantParams& y = *uses.graph.tensor(next.outputs[0]).quant;
-      const float s_a = a->quant->scale[0], s_y = y.scale[0];
-      bool ok = true;
-      if (product) {
-        for (float s : b->quant->scale) ok &= is_valid_scale(requantize_multiplier(s_a, s, s_y));
-      } else {
-        ok = is_valid_scale(rescale_multiplier(s_a, s_y)) &&
-             (!b || is_valid_scale(rescale_multiplier(b->quant->scale[0], s_y)));
-      }
-      return ok ? Status() : corrupt("the ratio of input and output scale is not a normal number");
-    }
-    if ((next.op != Op::Relu && next.op != Op::Clip) || next.outputs[0] == kNoTensor) return {};
+    if (next.op == Op::QuantizeLinear) return &uses.graph.tensor(next.outputs[0]);
+    if (next.op != Op::Relu && next.op != Op::Clip) return nullptr;
     id = next.outputs[0];
   }
-  return {};
+  return nullptr;
+}
+
+/// Multipliers of the rows of docs/NUMERICS.md towards the quantized output of `node`.
+Status check_multipliers(const Uses& uses, const Node& node, ConstantFacts& facts) {
+  const QuantRule rule = find_op(node.op)->quant;
+  const bool product = rule == QuantRule::kProduct || rule == QuantRule::kMul;
+  const bool shared = rule == QuantRule::kResize || rule == QuantRule::kAverage;
+  const bool change_of_scale = node.op == Op::QuantizeLinear;  // right behind a Dequantize, however many read that
+  if (!product && !shared && rule != QuantRule::kAddSub && rule != QuantRule::kPRelu && !change_of_scale) return {};
+  const Tensor* a = uses.dequantized(node.input(0));
+  const Tensor* b = product || rule == QuantRule::kAddSub ? uses.dequantized(node.input(1)) : nullptr;
+  const Tensor* y = change_of_scale ? &uses.graph.tensor(node.outputs[0]) : quantized_result(uses, node.output(0));
+  if (!a || !y || (product && !b)) return {};
+  const float s_a = a->quant->scale[0], s_y = y->quant->scale[0];
+  bool ok = true;
+  if (product) {
+    LQ_RETURN_IF_ERROR(facts.spend(b->quant->scale.size()));
+    for (float s : b->quant->scale) ok &= is_valid_scale(requantize_multiplier(s_a, s, s_y));
+  } else {
+    const float m = rescale_multiplier(s_a, s_y);
+    ok = shared ? is_shared_multiplier(m) : is_valid_scale(m);
+    ok &= !b || is_valid_scale(rescale_multiplier(b->quant->scale[0], s_y));
+  }
+  return ok ? Status() : corrupt("the ratio of input and output scale is not a normal number");
 }
 
 }  // namespace
 
-Status check_quantization(const Graph& graph) {
+Status check_quantization(const Graph& graph, ConstantFacts& facts) {
   const Uses uses{graph, producers_of(graph), consumers_of(graph)};
   for (const Node& node : graph.nodes) {  // all places first: what follows reads parameters of tensors further on
     const Status s = check_places(graph, node);
@@ -268,8 +251,8 @@ Status check_quantization(const Graph& graph) {
   }
   for (const Node& node : graph.nodes) {
     Status s;
-    if (find_op(node.op)->quant == QuantRule::kProduct) s = check_product(uses, node);
-    if (s.ok()) s = check_multipliers(uses, node);
+    if (find_op(node.op)->quant == QuantRule::kProduct) s = check_product(uses, node, facts);
+    if (s.ok()) s = check_multipliers(uses, node, facts);
     if (!s.ok()) return s.with_context(node_label(graph, node));
   }
   return {};

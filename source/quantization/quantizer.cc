@@ -7,6 +7,7 @@
 #include "passes/passes.h"
 #include "quantization/activation_ranges.h"
 #include "quantization/compare.h"
+#include "quantization/first_sample.h"
 #include "quantization/placement.h"
 #include "quantization/report.h"
 #include "runtime/session.h"
@@ -114,6 +115,8 @@ class Quantizer {
     const ReportInput input{model_.main(), plan_, groups_, ranges_};
     describe_nodes(input, report_);
     warn_about_data(model_, calibration, input, report_);
+    LQ_RETURN_IF_ERROR(note_first_sample(model_, source, calibration.ranges.skipped, report_));
+    warn_about_branches(model_, report_);
     if (report_.int8_nodes == 0)
       report_.warnings.push_back(
           {"no operator has an int8 form: the model stays float", "see the reasons in the node table"});

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "graph/op_def.h"
+
 namespace lq::quantization {
 namespace {
 
@@ -60,7 +62,56 @@ void warn_about_clipping(const ReportInput& input, QuantizeReport& report) {
   }
 }
 
+/// Graph inputs that the value `id` is computed from.
+std::vector<TensorId> inputs_behind(const Graph& graph, TensorId id) {
+  const std::vector<int> producers = producers_of(graph);
+  std::vector<bool> seen(graph.tensors.size(), false);
+  std::vector<TensorId> waiting = {id};
+  while (!waiting.empty()) {
+    const TensorId t = waiting.back();
+    waiting.pop_back();
+    if (t == kNoTensor || seen[size_t(t)]) continue;
+    seen[size_t(t)] = true;
+    if (producers[size_t(t)] < 0) continue;
+    const std::vector<TensorId>& more = graph.nodes[size_t(producers[size_t(t)])].inputs;
+    waiting.insert(waiting.end(), more.begin(), more.end());
+  }
+  std::vector<TensorId> inputs = graph.inputs;
+  std::erase_if(inputs, [&](TensorId input) { return !seen[size_t(input)]; });
+  return inputs;
+}
+
+/// "--fix-input sr=16000" if one integer decides and the samples give its value.
+std::string branch_advice(const ModelIr& model) {
+  for (const Node& node : model.main().nodes) {
+    if (node.op != Op::If) continue;
+    const std::vector<TensorId> inputs = inputs_behind(model.main(), node.inputs[0]);
+    if (inputs.size() != 1) continue;
+    const Tensor& t = model.main().tensor(inputs[0]);
+    if (element_count(t.shape) != 1) continue;
+    const bool known = t.range && t.range->min == t.range->max;
+    return "input '" + t.name + "' chooses the branch: make it a constant with --fix-input " + t.name + "=" +
+           (known ? std::to_string(int64_t(t.range->min)) : "VALUE");
+  }
+  return "make the input that chooses the branch a constant with --fix-input NAME=VALUE";
+}
+
 }  // namespace
+
+void warn_about_branches(const ModelIr& model, QuantizeReport& report) {
+  size_t products = 0;
+  for (size_t g = 1; g < model.graphs.size(); ++g) {
+    for (const Node& node : model.graphs[g].nodes) {
+      const OpDef* def = find_op(node.op);
+      if (def != nullptr && def->quant == QuantRule::kProduct) ++products;
+    }
+  }
+  if (products == 0) return;
+  warn(report,
+       std::to_string(products) +
+           " convolutions and matrix products inside branches of If stay float: branches are not quantized",
+       branch_advice(model));
+}
 
 void describe_nodes(const ReportInput& input, QuantizeReport& report) {
   for (size_t n = 0; n < input.graph.nodes.size(); ++n) {

@@ -27,6 +27,8 @@ void describe_nodes(const ReportInput& input, QuantizeReport& report);
 /// normalised, few samples.
 void warn_about_data(const ModelIr& model, const Calibration& calibration, const ReportInput& input,
                      QuantizeReport& report);
+/// Convolutions and products in branches of an If, which are not quantized, and the input that chooses the branch.
+void warn_about_branches(const ModelIr& model, QuantizeReport& report);
 void warn_about_weights(const ReportInput& input, const std::vector<NodeNotes>& notes, QuantizeReport& report);
 
 /// SQNR of each node, agreement, share of int8 multiply-adds; warns about layers far from float.

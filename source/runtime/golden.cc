@@ -1,5 +1,7 @@
 #include "runtime/golden.h"
 
+#include <cmath>
+
 #include "format/checksum.h"
 
 namespace lq {
@@ -12,8 +14,23 @@ uint64_t splitmix64(uint64_t& state) {
   return z ^ (z >> 31);
 }
 
-template <typename T> void fill_integers(void* data, int64_t n, uint64_t below, uint64_t& state) {
-  for (int64_t i = 0; i < n; ++i) static_cast<T*>(data)[i] = T(splitmix64(state) % below);
+/// `count` integers from `low` on.
+struct Integers {
+  int64_t low;
+  uint64_t count;
+};
+
+/// Where calibration saw the tensor's values, whole numbers between them, else 0 … below − 1. A range is floats from a
+/// file: beyond 2^24 it is not taken at its word.
+Integers integers_of(const Tensor& tensor, uint64_t below) {
+  constexpr float kExact = 1 << 24;
+  if (!tensor.range || !(tensor.range->min >= -kExact) || !(tensor.range->max <= kExact)) return {0, below};
+  const int64_t low = int64_t(std::ceil(tensor.range->min)), high = int64_t(std::floor(tensor.range->max));
+  return low <= high ? Integers{low, uint64_t(high - low) + 1} : Integers{0, below};
+}
+
+template <typename T> void fill_integers(void* data, int64_t n, Integers from, uint64_t& state) {
+  for (int64_t i = 0; i < n; ++i) static_cast<T*>(data)[i] = T(from.low + int64_t(splitmix64(state) % from.count));
 }
 
 Status fill_input(const Tensor& tensor, void* data, uint64_t& state) {
@@ -28,11 +45,11 @@ Status fill_input(const Tensor& tensor, void* data, uint64_t& state) {
       }
       return {};
     }
-    case DType::Int64: fill_integers<int64_t>(data, n, 10, state); return {};
-    case DType::Int32: fill_integers<int32_t>(data, n, 10, state); return {};
-    case DType::Int8: fill_integers<int8_t>(data, n, 10, state); return {};
-    case DType::UInt8: fill_integers<uint8_t>(data, n, 10, state); return {};
-    case DType::Bool: fill_integers<uint8_t>(data, n, 2, state); return {};
+    case DType::Int64: fill_integers<int64_t>(data, n, integers_of(tensor, 10), state); return {};
+    case DType::Int32: fill_integers<int32_t>(data, n, integers_of(tensor, 10), state); return {};
+    case DType::Int8: fill_integers<int8_t>(data, n, integers_of(tensor, 10), state); return {};
+    case DType::UInt8: fill_integers<uint8_t>(data, n, integers_of(tensor, 10), state); return {};
+    case DType::Bool: fill_integers<uint8_t>(data, n, {0, 2}, state); return {};
     default: return unsupported("input '" + tensor.name + "': no generator for " + dtype_name(tensor.dtype));
   }
 }
@@ -75,7 +92,7 @@ Result<schema::GoldenT> make_golden(Session& session, uint64_t seed) {
 
 Status check_golden(std::shared_ptr<const Model> model, SessionOptions options) {
   const std::optional<schema::GoldenT>& golden = model->ir().golden;
-  if (!golden) return not_found("the model carries no golden self-test");
+  if (!golden) return not_found("the model carries no golden self-test; `quantize` says why when it cannot make one");
   const Graph& graph = model->ir().main();
   if (golden->ranks.size() != graph.inputs.size()) return corrupt("the golden self-test does not match the model's inputs");
   options.input_shapes.clear();

@@ -6,7 +6,7 @@
 namespace lq {
 
 /// Fills every input of the session from the seed: float inputs uniform in the tensor's calibrated range ([0, 1) without one),
-/// integers 0…9, bools 0 or 1. The sequence is splitmix64 (Steele, Lea, Flood 2014), one draw an element.
+/// integers in its calibrated range (0…9 without one), bools 0 or 1. The sequence is splitmix64 (Steele, Lea, Flood 2014), one draw an element.
 Status fill_inputs_from_seed(Session& session, uint64_t seed);
 
 /// Hash of all outputs in order (dtype, shape and bytes) after a run.

@@ -15,10 +15,6 @@ namespace {
 /// Shape inference may turn captured values into constants and a constant condition into its branch, which gives more
 /// to infer; each round removes an If or a captured value, so a model needs few.
 constexpr int kMaxInferRounds = 16;
-/// Bytes of one node's folded outputs: beyond this a value is cheaper computed than kept. The same as infer_shapes'
-/// limit.
-constexpr size_t kFoldLimit = size_t(1) << 30;
-
 std::string dim_label(const Tensor& t, size_t axis) {
   std::string label = "dimension " + std::to_string(axis);
   if (axis < t.dim_names.size() && !t.dim_names[axis].empty()) label += " ('" + t.dim_names[axis] + "')";
@@ -97,8 +93,8 @@ void name_folded_constants(ModelIr& model, const std::set<const uint8_t*>& origi
   }
 }
 
-/// All inputs constant, outputs of known and reasonable size.
-bool may_fold(const Graph& graph, const Node& node) {
+/// All inputs constant, outputs of known size and within the budget.
+bool may_fold(const Graph& graph, const Node& node, FoldBudget& budget) {
   if (node.op == Op::If || node.op == Op::Custom || node.inputs.empty()) return false;
   for (TensorId id : node.inputs) {
     if (id != kNoTensor && !graph.tensor(id).is_constant()) return false;
@@ -109,10 +105,9 @@ bool may_fold(const Graph& graph, const Node& node) {
     const Tensor& t = graph.tensor(id);
     if (!t.ranked || !is_static(t.shape)) return false;
     const Result<size_t> bytes = storage_bytes(t);
-    if (!bytes.ok() || *bytes > kFoldLimit - total) return false;
-    total += *bytes;
+    if (!bytes.ok() || __builtin_add_overflow(total, *bytes, &total)) return false;
   }
-  return true;
+  return budget.take(graph, node, total);
 }
 
 /// Puts an Identity behind graph output `index` so that a node of its own writes it.
@@ -133,13 +128,13 @@ void isolate_output(Graph& graph, size_t index) {
   graph.outputs[index] = target;
 }
 
-Status fold_graph(const ModelIr& model, Graph& graph) {
+Status fold_graph(const ModelIr& model, Graph& graph, FoldBudget& budget) {
   const Evaluator evaluator = runtime_evaluator();
   std::vector<Node> kept;
   for (Node& node : graph.nodes) {
     std::vector<Bytes> values;
     Status status = unsupported("not constant");
-    if (may_fold(graph, node)) status = evaluator.evaluate(evaluator.context, model, graph, node, values);
+    if (may_fold(graph, node, budget)) status = evaluator.evaluate(evaluator.context, model, graph, node, values);
     if (status.code() == StatusCode::kUnsupported) {  // stays a node; planning says why if it must
       kept.push_back(std::move(node));
       continue;
@@ -226,10 +221,10 @@ bool sink_constants(ModelIr& model) {
   return changed;
 }
 
-Status fold_constants(ModelIr& model) {
+Status fold_constants(ModelIr& model, FoldBudget& budget) {
   for (size_t g = 0; g < model.graphs.size(); ++g) {
     Graph& graph = model.graphs[g];
-    const Status status = fold_graph(model, graph);
+    const Status status = fold_graph(model, graph, budget);
     if (status.ok()) continue;
     if (g == 0 || !concerns_branch_only(status)) return status;
     graph.unusable = status.message();  // an error only when the branch is chosen
@@ -265,15 +260,16 @@ void isolate_outputs(ModelIr& model) {
 Status prepare_graph(ModelIr& model, const std::map<std::string, Shape>& input_shapes) {
   const std::set<const uint8_t*> original = constant_addresses(model);
   const Evaluator evaluator = runtime_evaluator();
+  FoldBudget budget(model);
   LQ_RETURN_IF_ERROR(apply_input_shapes(model.main(), input_shapes));
   sink_constants(model);
   for (int round = 0; round < kMaxInferRounds; ++round) {
-    LQ_RETURN_IF_ERROR(infer_session_shapes(model, evaluator));
+    LQ_RETURN_IF_ERROR(infer_session_shapes(model, evaluator, &budget));
     if (!sink_constants(model)) break;
   }
   for (Graph& graph : model.graphs) remove_dead(graph);
   LQ_RETURN_IF_ERROR(passes::fuse_qdq(model));
-  LQ_RETURN_IF_ERROR(fold_constants(model));
+  LQ_RETURN_IF_ERROR(fold_constants(model, budget));
   LQ_RETURN_IF_ERROR(passes::fuse_activation(model));
   isolate_outputs(model);
   for (Graph& graph : model.graphs) remove_dead(graph);

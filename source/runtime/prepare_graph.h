@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "graph/fold_budget.h"
 #include "graph/graph.h"
 
 namespace lq {
@@ -16,8 +17,8 @@ Status apply_input_shapes(Graph& graph, const std::map<std::string, Shape>& shap
 bool sink_constants(ModelIr& model);
 
 /// Evaluates every node whose inputs are constants (Dequantize of weights that stayed float) with the runtime's
-/// kernels.
-Status fold_constants(ModelIr& model);
+/// kernels, within the budget.
+Status fold_constants(ModelIr& model, FoldBudget& budget);
 
 /// Afterwards every output of the main graph is a constant or written by a node of its own, every output of a branch is
 /// written by a node of its own, and every output of an If exists.

@@ -2,23 +2,15 @@
 // the scalar plan and in every faster plan at 1, 2 and 4 threads; and its golden hash says so. Nearly all multiply-adds run
 // on the fast kernels and, in classifiers, on int8.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 
-#include "calibration/collector.h"
-#include "calibration/npy.h"
-#include "calibration/preprocess.h"
-#include "conformance/pack_models.h"
+#include "conformance/quantized_case.h"
 #include "format/model_file.h"
 #include "kernels/cpu_features.h"
-#include "libquant/quantizer.hpp"
-#include "onnx/importer.h"
 #include "reference/reference.h"
 #include "runtime/golden.h"
 #include "runtime/session.h"
@@ -26,106 +18,25 @@
 namespace lq::conformance {
 namespace {
 
-namespace fs = std::filesystem;
 constexpr size_t kSamples = 4;
-
-fs::path resolve(const std::string& path) {
-  const size_t slash = path.find('/');
-  const fs::path root = path.substr(0, slash) == "example" ? fs::path(LQ_SOURCE_DIR) / "examples" : fs::path(LQ_SHARED_DIR) / "pack";
-  return root / path.substr(slash + 1);
-}
-
-std::string file_name_of(std::string tensor, const char* replaced) {
-  for (char& c : tensor) {
-    if (std::strchr(replaced, c) != nullptr) c = '_';
-  }
-  return tensor;
-}
 
 double seconds_since(std::chrono::steady_clock::time_point start) { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); }
 
 class PackBits : public ::testing::TestWithParam<ModelCase> {
  protected:
-  void SetUp() override {
-    // Several instances of this test may run at once.
-    folder_ = fs::temp_directory_path() / ("lq_conformance_" + GetParam().name + "_" + std::to_string(getpid()));
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  /// The folder to calibrate with: images, or one .npy folder an input.
-  std::string calibration_folder(const ModelIr& ir);
-  void attach_preprocessing(ModelIr& ir);
   Result<std::shared_ptr<Model>> quantized_model();
   std::vector<reference::Value> sample_inputs(const Model& model);
 
-  fs::path folder_;
+  const ScratchFolder scratch_{"conformance_" + GetParam().name};
   std::string calibration_folder_;
 };
-
-/// Reference inputs of the pack where it has them, otherwise smooth values with some noise (integers: small ones).
-std::string PackBits::calibration_folder(const ModelIr& ir) {
-  const ModelCase& c = GetParam();
-  if (!c.images.empty() && fs::exists(resolve(c.images))) return resolve(c.images).string();
-  for (const calibration::InputSpec& input : calibration::input_specs(ir, c.shapes)) {
-    fs::path folder = folder_ / "calib";
-    if (ir.main().inputs.size() > 1) folder /= file_name_of(input.name, "/\\:");
-    fs::create_directories(folder);
-    const fs::path npy = resolve("pack/ref") / (resolve(c.model).stem().string() + ".in." + file_name_of(input.name, ".") + ".npy");
-    if (fs::exists(npy)) {
-      fs::copy_file(npy, folder / "reference.npy");
-      continue;
-    }
-    const int64_t count = element_count(input.shape);
-    EXPECT_GE(count, 0) << input.name << shape_string(input.shape) << ": give its shape";
-    for (size_t s = 0; s < kSamples; ++s) {
-      std::vector<float> floats;
-      std::vector<int64_t> ints;
-      for (int64_t i = 0; i < count; ++i) {
-        floats.push_back(std::sin(float(i) * (0.01f + 0.03f * float(s))) + 0.3f * std::sin(float(i * i % 977)));
-        ints.push_back((i * 7 + int64_t(s) * 13) % 500);
-        if (input.name == "sr") ints.back() = 16000;  // silero: one branch of its If a sample rate
-      }
-      const std::string path = (folder / ("noise" + std::to_string(s) + ".npy")).string();
-      const bool whole = input.dtype == DType::Int64;
-      EXPECT_TRUE(calibration::write_npy(path, input.dtype, input.shape, whole ? static_cast<const void*>(ints.data()) : floats.data()).ok());
-    }
-  }
-  return (folder_ / "calib").string();
-}
-
-void PackBits::attach_preprocessing(ModelIr& ir) {
-  if (GetParam().images.empty()) return;
-  calibration::PreprocessOptions options;
-  for (const auto& [key, value] : GetParam().preprocessing) {
-    const Status s = calibration::set_preprocess_option(options, key, value);
-    ASSERT_TRUE(s.ok()) << s.message();
-  }
-  const Tensor& input = ir.main().tensor(ir.main().inputs[0]);
-  auto resolved = calibration::resolve_preprocessing(options, input.name, input.shape);
-  ASSERT_TRUE(resolved.ok()) << resolved.status().message();
-  schema::InputInfoT info;
-  info.name = input.name;
-  info.preprocessing = std::make_unique<schema::PreprocessingT>(std::move(*resolved));
-  ir.inputs.push_back(std::move(info));
-}
 
 /// Imported, quantized, given its golden hash by the scalar plan, written and read back.
 Result<std::shared_ptr<Model>> PackBits::quantized_model() {
   const ModelCase& c = GetParam();
-  ImportOptions import;
-  for (const auto& [name, value] : c.fixed) import.fixed_inputs[name].text = value;
-  LQ_ASSIGN_OR_RETURN(ModelIr ir, import_onnx(resolve(c.model).string(), import));
-  attach_preprocessing(ir);
-  QuantizeOptions options;
-  calibration_folder_ = calibration_folder(ir);
-  options.calibration_dir = calibration_folder_;
-  options.max_samples = kSamples;
-  options.compare_samples = 0;
-  options.input_shapes = c.shapes;
-  options.threads = 2;
-  LQ_RETURN_IF_ERROR(quantize(ir, options).status());
+  LQ_ASSIGN_OR_RETURN(QuantizedCase quantized, quantize_case(c, scratch_, kSamples));
+  calibration_folder_ = quantized.calibration_folder;
+  ModelIr& ir = quantized.ir;
   SessionOptions session_options;
   session_options.input_shapes = c.shapes;
   session_options.isa = Isa::kScalar;
@@ -141,7 +52,7 @@ Result<std::shared_ptr<Model>> PackBits::quantized_model() {
 
 /// The first calibration sample, as the model is fed in the field.
 std::vector<reference::Value> PackBits::sample_inputs(const Model& model) {
-  auto source = calibration::DataSource::open(calibration_folder_, calibration::input_specs(model.ir(), GetParam().shapes), 1);
+  auto source = open_samples(GetParam(), model.ir(), calibration_folder_, 1);
   std::vector<reference::Value> inputs;
   if (!source.ok()) return inputs;
   auto sample = source->load(0);
@@ -184,7 +95,7 @@ Shares shares_of(const Session& session, Isa isa) {
 
 TEST_P(PackBits, EveryPlanHasTheBitsOfTheReference) {
   const ModelCase& c = GetParam();
-  if (!fs::exists(resolve(c.model))) GTEST_SKIP() << c.model << " is absent: 1 model skipped";
+  if (!is_present(c)) GTEST_SKIP() << c.model << " is absent: 1 model skipped";
   const auto start = std::chrono::steady_clock::now();
   auto model = quantized_model();
   ASSERT_TRUE(model.ok()) << model.status().message();
@@ -228,7 +139,7 @@ TEST_P(PackBits, EveryPlanHasTheBitsOfTheReference) {
 class PackBatches : public PackBits {};
 TEST_P(PackBatches, ABatchHasTheBitsOfItsSamples) {
   const ModelCase& c = GetParam();
-  if (!fs::exists(resolve(c.model))) GTEST_SKIP() << c.model << " is absent: 1 model skipped";
+  if (!is_present(c)) GTEST_SKIP() << c.model << " is absent: 1 model skipped";
   auto model = quantized_model();
   ASSERT_TRUE(model.ok()) << model.status().message();
   SessionOptions options;

@@ -124,7 +124,90 @@ void add_meta_data(ModelIr& m) {
   m.metadata.push_back(entry);
 }
 
+bool is_boundary(Op op) { return op == Op::QuantizeLinear || op == Op::DequantizeLinear; }
+
+void expect_same_tensor(const Tensor& s, const Tensor& t) {
+  SCOPED_TRACE(s.name);
+  EXPECT_EQ(s.dtype, t.dtype);
+  EXPECT_EQ(s.ranked, t.ranked);
+  EXPECT_EQ(s.shape, t.shape);
+  EXPECT_EQ(s.dim_names, t.dim_names);
+  ASSERT_EQ(s.is_constant(), t.is_constant());
+  ASSERT_EQ(s.data.size(), t.data.size());
+  EXPECT_TRUE(std::equal(s.data.data(), s.data.data() + s.data.size(), t.data.data()));
+  ASSERT_EQ(s.quant.has_value(), t.quant.has_value());
+  if (s.quant) {
+    QuantParams expected = *s.quant, actual = *t.quant;
+    for (QuantParams* p : {&expected, &actual}) {  // no list says 0 for every channel as well
+      if (p->zero_point == std::vector<int32_t>(p->zero_point.size(), 0)) p->zero_point.clear();
+    }
+    EXPECT_TRUE(expected == actual);
+  }
+  ASSERT_EQ(s.range.has_value(), t.range.has_value());
+  const ValueRange from = s.range.value_or(ValueRange{}), to = t.range.value_or(ValueRange{});
+  EXPECT_TRUE(from.min == to.min && from.max == to.max);
+}
+
+/// Compares operators in order, each tensor followed through those nodes to what they read.
+class SameGraph {
+ public:
+  SameGraph(const Graph& a, const Graph& b) : a_(a), b_(b), from_a_(producers_of(a)), from_b_(producers_of(b)) {}
+
+  void check() {
+    EXPECT_EQ(a_.name, b_.name);
+    const std::vector<const Node*> nodes = operators(a_), others = operators(b_);
+    ASSERT_EQ(nodes.size(), others.size());
+    EXPECT_EQ(a_.nodes.size(), b_.nodes.size());
+    EXPECT_EQ(a_.tensors.size(), b_.tensors.size());
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const Node &s = *nodes[i], &t = *others[i];
+      SCOPED_TRACE(node_label(a_, s));
+      EXPECT_EQ(s.op, t.op);
+      EXPECT_EQ(s.name, t.name);
+      EXPECT_EQ(s.subgraphs, t.subgraphs);
+      EXPECT_TRUE(s.attrs == t.attrs);
+      check(s.inputs, t.inputs);
+      check(s.outputs, t.outputs);
+    }
+    check(a_.inputs, b_.inputs);
+    check(a_.outputs, b_.outputs);
+  }
+
+ private:
+  static std::vector<const Node*> operators(const Graph& graph) {
+    std::vector<const Node*> nodes;
+    for (const Node& node : graph.nodes) {
+      if (!is_boundary(node.op)) nodes.push_back(&node);
+    }
+    return nodes;
+  }
+  void check(const std::vector<TensorId>& a, const std::vector<TensorId>& b) {
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i) check(a[i], b[i]);
+  }
+  void check(TensorId a, TensorId b) {
+    EXPECT_EQ(a == kNoTensor, b == kNoTensor);
+    if (a == kNoTensor || b == kNoTensor) return;
+    const Tensor &s = a_.tensor(a), &t = b_.tensor(b);
+    expect_same_tensor(s, t);
+    const int p = from_a_[size_t(a)], q = from_b_[size_t(b)];
+    ASSERT_EQ(p < 0, q < 0);
+    const bool boundary = p >= 0 && is_boundary(a_.nodes[size_t(p)].op);
+    if (!boundary) {
+      EXPECT_EQ(s.name, t.name);
+      return;
+    }
+    ASSERT_EQ(a_.nodes[size_t(p)].op, b_.nodes[size_t(q)].op);
+    check(a_.nodes[size_t(p)].inputs, b_.nodes[size_t(q)].inputs);
+  }
+
+  const Graph &a_, &b_;
+  const std::vector<int> from_a_, from_b_;
+};
+
 }  // namespace
+
+void expect_same(const Graph& a, const Graph& b) { SameGraph(a, b).check(); }
 
 ModelIr sample_model() {
   GraphBuilder g;
@@ -164,20 +247,24 @@ std::string with_header(std::string file, FileHeader h) {
   return file;
 }
 
-std::string with_graph(const std::string& file, const std::function<void(schema::ModelT&)>& change) {
+std::string with_graph_bytes(const std::string& file, const uint8_t* graph, size_t size) {
   FileHeader h = header_of(file);
+  const std::string weights = file.substr(h.weights_offset, h.weights_size);
+  h.graph_size = size;
+  h.graph_checksum = checksum64(graph, size);
+  h.weights_offset = align_up(h.graph_offset + h.graph_size);
+  std::string out(h.weights_offset, '\0');
+  std::memcpy(out.data() + h.graph_offset, graph, size);
+  return with_header(out + weights, h);
+}
+
+std::string with_graph(const std::string& file, const std::function<void(schema::ModelT&)>& change) {
   schema::ModelT m;
-  schema::GetModel(file.data() + h.graph_offset)->UnPackTo(&m);
+  schema::GetModel(file.data() + header_of(file).graph_offset)->UnPackTo(&m);
   change(m);
   flatbuffers::FlatBufferBuilder builder;
   schema::FinishModelBuffer(builder, schema::Model::Pack(builder, &m));
-  const std::string weights = file.substr(h.weights_offset, h.weights_size);
-  h.graph_size = builder.GetSize();
-  h.graph_checksum = checksum64(builder.GetBufferPointer(), builder.GetSize());
-  h.weights_offset = align_up(h.graph_offset + h.graph_size);
-  std::string out(h.weights_offset, '\0');
-  std::memcpy(out.data() + h.graph_offset, builder.GetBufferPointer(), builder.GetSize());
-  return with_header(out + weights, h);
+  return with_graph_bytes(file, builder.GetBufferPointer(), builder.GetSize());
 }
 
 std::string bytes_of(const ModelIr& model) {

@@ -7,5 +7,7 @@
 namespace lq::fuzz {
 
 std::vector<ModelIr> make_models();
+/// Adds the repository's mnist, quantized, where the toolchain is built; otherwise nothing.
+Status add_mnist(std::vector<ModelIr>& models);
 
 }  // namespace lq::fuzz

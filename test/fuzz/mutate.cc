@@ -8,6 +8,7 @@
 
 #include "format/checksum.h"
 #include "format/model_file.h"
+#include "format/pack.h"
 
 namespace lq::fuzz {
 namespace {
@@ -20,11 +21,14 @@ FileHeader header_of(const std::string& file) {
   return h;
 }
 
-/// Checksums of header and graph computed anew.
+/// Every checksum computed anew.
 void seal(std::string& file) {
   FileHeader h = header_of(file);
   if (h.graph_offset <= file.size() && h.graph_size <= file.size() - h.graph_offset) {
     h.graph_checksum = checksum64(file.data() + h.graph_offset, h.graph_size);
+  }
+  if (h.weights_offset <= file.size() && h.weights_size <= file.size() - h.weights_offset) {
+    h.weights_checksum = checksum64(file.data() + h.weights_offset, h.weights_size);
   }
   h.header_checksum = checksum64(&h, offsetof(FileHeader, header_checksum));
   std::memcpy(file.data(), &h, sizeof h);
@@ -234,6 +238,20 @@ void Fields::visit(schema::ModelT& m) {
   }
 }
 
+/// Constants hold shapes, axes and counts as well: one number of one of them.
+void damage_constant(const flatbuffers::Vector<flatbuffers::Offset<schema::Buffer>>& buffers, std::string& weights,
+                     Random& random) {
+  const int64_t values[] = {-1, 0, 1, 2, 1000, 100000, INT32_MAX, INT64_MAX, INT64_MIN, int64_t(1) << 40};
+  const uint64_t chosen = random() % buffers.size();
+  uint64_t end = 0;
+  for (flatbuffers::uoffset_t i = 0; i <= chosen; ++i) {
+    const uint64_t size = buffers[i]->size(), offset = align_up(end, buffer_alignment(size));
+    end = offset + size;
+    if (i < chosen || size < 8) continue;
+    std::memcpy(weights.data() + offset + random() % (size / 8) * 8, &values[random() % std::size(values)], 8);
+  }
+}
+
 }  // namespace
 
 std::string mutate_bytes(std::string file, Random& random) {
@@ -271,24 +289,11 @@ std::string mutate_fields(const std::string& file, Random& random) {
     fields.visit(m);
     fields.damage();
   }
-  // Constants hold shapes, axes and counts as well: now and then one of those.
-  if (random() % 3 == 0 && weights.size() >= 8) {
-    const auto& b = *schema::GetModel(file.data() + h.graph_offset)->buffers();
-    const schema::Buffer& buffer = *b[flatbuffers::uoffset_t(random() % b.size())];
-    if (buffer.size() >= 8) {
-      const int64_t values[] = {-1, 0, 1, 2, 1000, 100000, INT32_MAX, INT64_MAX, INT64_MIN, int64_t(1) << 40};
-      std::memcpy(weights.data() + buffer.offset() + random() % (buffer.size() / 8) * 8,
-                  &values[random() % std::size(values)], 8);
-    }
-  }
-  for (auto& b : m.buffers) {
-    if (b->offset <= weights.size() && b->size <= weights.size() - b->offset)
-      b->checksum = checksum64(weights.data() + b->offset, b->size);
-  }
+  if (random() % 3 == 0) damage_constant(*schema::GetModel(file.data() + h.graph_offset)->buffers(), weights, random);
   flatbuffers::FlatBufferBuilder builder;
   schema::FinishModelBuffer(builder, schema::Model::Pack(builder, &m));
   h.graph_size = builder.GetSize();
-  h.weights_offset = (h.graph_offset + h.graph_size + 63) / 64 * 64;
+  h.weights_offset = align_up(h.graph_offset + h.graph_size);
   std::string out(h.weights_offset, '\0');
   std::memcpy(out.data(), &h, sizeof h);
   std::memcpy(out.data() + h.graph_offset, builder.GetBufferPointer(), builder.GetSize());

@@ -1,6 +1,6 @@
 // No file, however damaged, may crash the library, hang it or make it take memory without end: it is refused with a
 // message, or it loads, plans and runs. Each mutation is seeded by its number: LQ_FUZZ_FIRST=n LQ_FUZZ_MUTATIONS=1
-// repeats one.
+// repeats one. LQ_FUZZ_FILE=x.lqm adds a file to those that are damaged.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -91,7 +91,15 @@ void report(int signal) {
 
 TEST(Mutation, NeverCrashesOrHangs) {
   std::vector<std::string> files;
-  for (const ModelIr& model : make_models()) {
+  std::vector<ModelIr> models = make_models();
+  const Status mnist = add_mnist(models);
+  ASSERT_TRUE(mnist.ok()) << mnist.message();
+  if (const char* path = std::getenv("LQ_FUZZ_FILE")) {
+    Result<ModelIr> model = read_model_file(path);
+    ASSERT_TRUE(model.ok()) << model.status().message();
+    models.push_back(std::move(*model));
+  }
+  for (const ModelIr& model : models) {
     const Result<Bytes> bytes = serialize_model(model);
     ASSERT_TRUE(bytes.ok()) << bytes.status().message();
     files.emplace_back(reinterpret_cast<const char*>(bytes->data()), bytes->size());

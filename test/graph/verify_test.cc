@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <limits>
 
@@ -171,6 +172,28 @@ const std::vector<Damage>& damages() {
          m.graph().tensor(m.xq).quant->scale = {1e10f};
        },
        "not a normal number"},
+      // 128 · 3e36 > FLT_MAX.
+      {"scale_overflow", [](auto& m) { m.graph().tensor(m.yq).quant = per_tensor_params(DType::Int8, 3e36f, 0); },
+       "dequantized values are infinite"},
+      {"weight_scale_overflow", [](auto& m) { m.graph().tensor(m.w).quant->scale[2] = 3e36f; }, "scale 2 is so large"},
+      {"bias_scale_overflow", [](auto& m) { m.graph().tensor(m.bias).quant->scale[0] = 1e37f; },  // · 100
+       "scale 0 is so large"},
+      // A change of scale whose Dequantize has two readers.
+      {"rescale",
+       [](auto& m) {
+         for (int i = 0; i < 2; ++i) {
+           const TensorId id = m.graph().add_tensor(m.graph().tensor(m.yq));
+           m.graph().tensor(id).quant->scale = {1e-38f + 1e-38f};
+           Node node;
+           node.op = Op::QuantizeLinear;
+           node.inputs = {m.y};
+           node.outputs = {id};
+           m.graph().nodes.push_back(node);
+         }
+         m.graph().tensor(m.yq).quant->scale = {1e10f};
+         m.graph().tensor(m.xq).quant->scale = {1e10f};
+       },
+       "not a normal number"},
       {"quantize_without_params", [](auto& m) { m.graph().tensor(m.yq).quant.reset(); },
        "has no quantization parameters"},
       {"dequantize_float", [](auto& m) { m.graph().nodes[1].inputs = {m.x}; }, "has no quantization parameters"},
@@ -246,6 +269,64 @@ TEST(VerifyIf, RefusesACircleOfBranches) {
   m.model.graphs[3].tensor(1).data = *Bytes::copy_of("\1", 1);
   m.model.graphs.push_back(m.model.graphs[1]);
   EXPECT_THAT(verify(m.model).message(), HasSubstr("in a circle"));
+}
+
+/// A window divides an average's multiplier further: 2^-90 is the least it may start from.
+TEST(Verify, AverageLeavesRoomForItsWindow) {
+  const auto message = [](float ratio) {
+    ModelIr model;
+    Builder b(model);
+    const auto quantized = [&](TensorId x, float scale) {
+      const TensorId q = b.call(Op::QuantizeLinear, {x});
+      Tensor& t = b.graph().tensor(q);
+      t.dtype = DType::Int8;
+      t.quant = per_tensor_params(DType::Int8, scale, 0);
+      return b.call(Op::DequantizeLinear, {q});
+    };
+    const TensorId x = quantized(b.input("x", {1, 2, 4, 4}), ratio);
+    const TensorId y = quantized(b.call(Op::GlobalAveragePool, {x}), 1);
+    b.graph().tensor(y).name = "y";
+    b.graph().outputs = {y};
+    return verify(model).message();
+  };
+  EXPECT_EQ(message(0x1p-89f), "");
+  EXPECT_THAT(message(0x1p-91f), HasSubstr("not a normal number"));
+}
+
+/// A file of megabytes may let each of its hundred thousand tensors and products name its largest constant.
+TEST(Verify, SharedConstantsAreReadOnce) {
+  ModelIr model;
+  Builder b(model);
+  constexpr int64_t kSide = 2048, kUses = 20000;  // 4 MB, read each time: 80 GB
+  const TensorId x = b.input("x", {1, kSide});
+  const TensorId q = b.call(Op::QuantizeLinear, {x});
+  b.graph().tensor(q).dtype = DType::Int8;
+  b.graph().tensor(q).quant = per_tensor_params(DType::Int8, 0.5f, 0);
+  const TensorId xf = b.call(Op::DequantizeLinear, {q});
+  const TensorId w = b.constant<int8_t>(DType::Int8, {kSide, kSide}, std::vector<int8_t>(kSide * kSide, 1));
+  b.graph().tensor(w).quant = per_tensor_params(DType::Int8, 0.5f, 0);
+  b.graph().tensor(w).quant->qmin = -127;
+  TensorId y = kNoTensor;
+  for (int64_t i = 0; i < kUses; ++i) {
+    const TensorId again = b.graph().add_tensor(b.graph().tensor(w));
+    y = b.call(Op::MatMul, {xf, b.call(Op::DequantizeLinear, {again})});
+  }
+  b.graph().tensor(y).name = "y";
+  b.graph().outputs = {y};
+  const auto start = std::chrono::steady_clock::now();
+  const Status status = verify(model);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_LT(seconds, 5);
+  // As many channels as weights, and every product another way to read them: refused, not read.
+  for (int64_t rows = 1; rows <= 64; rows *= 2) {
+    for (int64_t depth = 1; depth <= 64; depth *= 2) {
+      const TensorId again = b.graph().add_tensor(b.graph().tensor(w));
+      b.graph().tensor(again).shape = {rows, depth, kSide * kSide / rows / depth};
+      y = b.call(Op::MatMul, {xf, b.call(Op::DequantizeLinear, {again})});
+    }
+  }
+  EXPECT_THAT(verify(model).message(), HasSubstr("read the same constants"));
 }
 
 TEST(Verify, GroupedConvTransposeWeights) {

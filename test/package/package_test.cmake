@@ -1,6 +1,6 @@
-# The test `package`; its variables come from CMakeLists.txt beside it.
+# The tests package_shared and package_static; the variables come from CMakeLists.txt beside it.
 cmake_minimum_required(VERSION 3.25)
-set(work "${BUILD_DIR}/test/package/work")
+set(work "${MAIN_BUILD_DIR}/test/package/${KIND}")
 set(prefix "${work}/prefix")
 set(expected_line "y: largest value 31 at 1")  # worked out in test/capi/tiny_model.h
 file(REMOVE_RECURSE "${work}")
@@ -37,12 +37,31 @@ function(names variable)
   set(${variable} "${result}" PARENT_SCOPE)
 endfunction()
 
+# A machine that has what the runtime needs and nothing of the toolchain.
+function(build_library shared)
+  set(absent "")
+  foreach(package Protobuf ONNX CLI11 nlohmann_json ZLIB GTest)
+    list(APPEND absent -DCMAKE_DISABLE_FIND_PACKAGE_${package}=ON)
+  endforeach()
+  run(ignored "${CMAKE_COMMAND}" -S "${SOURCE_DIR}" -B "${BUILD_DIR}" -G "${GENERATOR}" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=${shared}
+    -DLIBQUANT_BUILD_TOOLCHAIN=OFF -DLIBQUANT_BUILD_TESTS=OFF "-DCMAKE_C_COMPILER=${CC}" "-DCMAKE_CXX_COMPILER=${CXX}"
+    "-DCMAKE_C_COMPILER_LAUNCHER=${CC_LAUNCHER}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${CXX_LAUNCHER}" ${absent})
+  run(ignored "${CMAKE_COMMAND}" --build "${BUILD_DIR}" --parallel)
+endfunction()
+
 run(ignored "${MAKE_MODEL}" tiny.lqm tiny.bin)
+if(NOT BUILD_DIR STREQUAL MAIN_BUILD_DIR)
+  if(KIND STREQUAL "shared")
+    build_library(ON)
+  else()
+    build_library(OFF)
+  endif()
+endif()
 run(ignored "${CMAKE_COMMAND}" --install "${BUILD_DIR}" --prefix "${prefix}" --component library)
 
 # What is visible from outside is the C API and nothing else.
 file(STRINGS "${SOURCE_DIR}/test/package/exported_symbols.txt" expected)
-if(SHARED)
+if(KIND STREQUAL "shared")
   set(library "${prefix}/${LIBDIR}/libquant.so")
   names(found -D --defined-only "${library}")
   # Only the C and C++ libraries: nothing of protobuf or onnx.
@@ -85,4 +104,32 @@ run(ignored "${CC}" -std=c99 "${SOURCE_DIR}/examples/c/run_model.c" -o pc_c ${fl
 expect_run("pkg-config, c" "${work}/pc_c")
 run(ignored "${CXX}" -std=c++17 "${SOURCE_DIR}/examples/cpp/run_model.cpp" -o pc_cpp ${flags} ${rpath})
 expect_run("pkg-config, cpp" "${work}/pc_cpp")
+
+# The programs in the documentation compile as printed and give the result worked out by hand; only the reader's own
+# model and input are put in, and a line that shows the output.
+function(expect_block document language)
+  file(READ "${SOURCE_DIR}/${document}" text)
+  if(NOT text MATCHES "```${language}\n([^`]*)```")
+    message(FATAL_ERROR "${document}: no block of ${language}")
+  endif()
+  set(block "${CMAKE_MATCH_1}")
+  string(REGEX REPLACE "\"[a-z]+\\.lqm\"" "\"tiny.lqm\"" block "${block}")
+  string(REGEX REPLACE "(const float\\* scores = [^\n]*)" "\\1\n  show(scores);" block "${block}")
+  string(REPLACE "{8, 3, 224, 224}" "{1, 4}" block "${block}")
+  string(REPLACE "resize(\"input\"" "resize(\"x\"" block "${block}")
+  if(language STREQUAL "c")
+    set(compiler "${CC}" -std=c99 -Wall -Werror)
+  else()
+    set(compiler "${CXX}" -std=c++17 -Wall -Werror)
+  endif()
+  set(program "block_${language}")
+  file(READ "${SOURCE_DIR}/test/package/block.${language}.in" frame)
+  string(CONFIGURE "${frame}" source @ONLY)
+  file(WRITE "${work}/${program}.${language}" "${source}")
+  run(ignored ${compiler} ${program}.${language} -o ${program} ${flags} ${rpath})
+  expect_run("${document}, ${language}" "${work}/${program}")
+endfunction()
+expect_block(docs/EMBEDDING.md c)
+expect_block(docs/EMBEDDING.md cpp)
+expect_block(README.md c)
 file(REMOVE_RECURSE "${work}")

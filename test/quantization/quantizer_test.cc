@@ -97,7 +97,8 @@ TEST_F(QuantizerTest, TheExplicitGraph) {
     if (node.op == Op::Conv) {
       for (TensorId id : node.inputs) EXPECT_EQ(made_by(id), Op::DequantizeLinear);
     }
-    if (node.op == Op::QuantizeLinear) EXPECT_TRUE(is_valid_params(*graph.tensor(node.outputs[0]).quant));
+    if (node.op != Op::QuantizeLinear) continue;
+    EXPECT_TRUE(is_valid_params(*graph.tensor(node.outputs[0]).quant));
   }
   // MaxPool moves values: the same parameters before and behind it.
   const Tensor *before = m.tensor("relu_q"), *behind = m.tensor("pool_q");
@@ -197,7 +198,7 @@ TEST_F(QuantizerTest, GraphsWithCornersSurvive) {
   m.finish();
   const QuantizeReport report = quantized(m, options());
   for (const Tensor& t : m.graph().tensors) {
-    if (t.quant) EXPECT_TRUE(is_valid_params(*t.quant)) << t.name;
+    EXPECT_TRUE(!t.quant || is_valid_params(*t.quant)) << t.name;
   }
   bool blank = false, dead = false;
   for (const auto& warning : report.warnings) {

@@ -3,10 +3,11 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <new>
 
 #include "runtime/graphs.h"
 
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define LQ_COUNT_HEAP 1
 #endif
 
@@ -37,13 +38,19 @@ int posix_memalign(void** p, size_t alignment, size_t n) {
 }
 }
 #else
-void* operator new(size_t n) {
+// Not inlined: g++ would see free() of what operator new returned.
+#define LQ_NOT_INLINED __attribute__((noinline))
+LQ_NOT_INLINED void* operator new(size_t n) {
   note();
   if (void* p = std::malloc(n)) return p;
   std::abort();
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, size_t) noexcept { std::free(p); }
+LQ_NOT_INLINED void* operator new(size_t n, const std::nothrow_t&) noexcept {  // std::stable_sort's buffer
+  note();
+  return std::malloc(n);
+}
+LQ_NOT_INLINED void operator delete(void* p) noexcept { std::free(p); }
+LQ_NOT_INLINED void operator delete(void* p, size_t) noexcept { std::free(p); }
 #endif
 
 namespace lq {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "runtime/graphs.h"
 
 namespace lq {
@@ -57,7 +59,8 @@ TEST(FoldConstants, DequantizedWeightsBecomeFloatOnce) {
   GraphBuilder g;
   const TensorId w = g.weights("w", {2, 2}, {1, 2, 3, 4}, {0.5f, 0.25f}, 0);
   g.output(g.node(Op::Add, {g.input("x", {2, 2}), w}, {2, 2}));
-  ASSERT_TRUE(fold_constants(g.model).ok());
+  FoldBudget budget(g.model);
+  ASSERT_TRUE(fold_constants(g.model, budget).ok());
   ASSERT_EQ(g.graph().nodes.size(), 1u);
   const auto values = constant_floats(g.graph(), g.graph().nodes[0].inputs[1]);
   ASSERT_TRUE(values.has_value());
@@ -70,9 +73,53 @@ TEST(FoldConstants, ConvolutionOfConstants) {
   const TensorId x = g.floats("x", {1, 2, 1, 2}, {1, 2, 10, 20}), w = g.floats("w", {1, 2, 1, 1}, {1, 2});
   const TensorId y = g.node(Op::Conv, {x, w}, {1, 1, 1, 2});
   g.output(y);
-  ASSERT_TRUE(fold_constants(g.model).ok());
+  FoldBudget budget(g.model);
+  ASSERT_TRUE(fold_constants(g.model, budget).ok());
   EXPECT_TRUE(g.graph().nodes.empty());
   EXPECT_EQ(*constant_floats(g.graph(), y), (std::vector<float>{21, 42}));
+}
+
+/// x + Expand(1, [floats]) + … `times`; which operators are left once prepared.
+std::vector<Op> prepared_expands(int64_t floats, int times) {
+  GraphBuilder g;
+  TensorId y = g.input("x", {1});
+  for (int i = 0; i < times; ++i) {
+    const TensorId one = g.floats("one", {1}, {float(i)});
+    y = g.node(Op::Add, {y, g.node(Op::Expand, {one, g.ints("to", {floats})}, {floats})}, {floats});
+  }
+  g.output(y);
+  const Status status = prepare_graph(g.model, {});
+  EXPECT_TRUE(status.ok()) << status.message();
+  return testing::ops_of(g.graph());
+}
+
+/// What a file of a few bytes may not have: gigabytes outside the caller's allocator.
+TEST(FoldConstants, SmallConstantsMakeNoLargeOnes) {
+  constexpr int64_t kLimit = int64_t(FoldBudget::kSmall) / 4;
+  EXPECT_EQ(prepared_expands(1 << 20, 1), (std::vector<Op>{Op::Add}));
+  EXPECT_EQ(prepared_expands(kLimit + 1, 1), (std::vector<Op>{Op::Expand, Op::Add}));
+}
+
+TEST(FoldConstants, NorManySmallOnesTogether) {
+  constexpr int64_t kFloats = 8 << 20;  // 32 MB
+  const std::vector<Op> ops = prepared_expands(kFloats, 10);
+  EXPECT_EQ(std::count(ops.begin(), ops.end(), Op::Add), 10);
+  // 256 MB hold eight; the few bytes of the model's own constants make no ninth.
+  EXPECT_EQ(std::count(ops.begin(), ops.end(), Op::Expand), 2);
+}
+
+/// int8 weights that run in float are four times themselves, whatever their size.
+TEST(FoldConstants, LargeWeightsMayBecomeFloat) {
+  ModelIr model;
+  Graph& graph = model.graphs.emplace_back();
+  Tensor w;
+  w.dtype = DType::Int8;
+  w.data = Bytes(nullptr, FoldBudget::kSmall, std::make_shared<int>(0));  // looked at by size only
+  Node node;
+  node.inputs = {graph.add_tensor(std::move(w))};
+  FoldBudget budget(model);
+  EXPECT_TRUE(budget.take(graph, node, 4 * FoldBudget::kSmall));
+  EXPECT_FALSE(budget.take(graph, node, 4 * FoldBudget::kSmall + 1));
 }
 
 TEST(IsolateOutputs, InputAsOutputIsCopiedUnderItsName) {

@@ -1,0 +1,144 @@
+// What the tools say of the files made from real models: they are small, and the AVX2 kernels do the work and pay off.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+
+#include "conformance/quantized_case.h"
+#include "format/model_file.h"
+#include "kernels/cpu_features.h"
+
+namespace lq::conformance {
+namespace {
+
+constexpr double kLargestShareOfOnnx = 0.28;      // int8 weights are a quarter of float ones; the rest is graph
+constexpr uintmax_t kSmallestJudged = 1'000'000;  // below it the graph weighs too much
+// RFB's anchors [1,4420,4] and the denoiser's LayerNormalization over [C,28,28]. Named, so that no other net hides
+// behind them.
+const std::set<std::string> kMuchWithoutInt8 = {"ultraface", "ddpm"};
+constexpr double kLeastSpeedup = 4;
+constexpr int kRounds = 5;
+
+/// Standard output of lq-benchmark, which must succeed.
+std::string benchmark(const std::filesystem::path& model, const std::string& options) {
+  const std::string command = std::string("'" LQ_TOOLS_DIR "/lq-benchmark' '") + model.string() + "' " + options;
+  std::string text;
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return text;
+  char part[4096];
+  for (size_t n; (n = fread(part, 1, sizeof part, pipe)) > 0;) text.append(part, n);
+  EXPECT_EQ(pclose(pipe), 0) << command;
+  return text;
+}
+
+/// The number after `key` and a blank; NaN if there is none.
+double number_after(const std::string& text, const std::string& key) {
+  const size_t at = text.find(key + " ");
+  return at == std::string::npos ? std::nan("") : std::strtod(text.c_str() + at + key.size() + 1, nullptr);
+}
+
+std::string shape_options(const ModelCase& c) {
+  std::string options;
+  for (const auto& [name, shape] : c.shapes) {
+    options += " --input-shape '" + name + ":";
+    for (size_t i = 0; i < shape.size(); ++i) options += (i > 0 ? "," : "") + std::to_string(shape[i]);
+    options += "'";
+  }
+  return options;
+}
+
+bool has_avx2() { return is_isa_built(Isa::kAvx2) && is_isa_supported(Isa::kAvx2); }
+
+/// Bytes of the constants that have no int8 form: LayerNormalization's scale and bias, a detector's anchors. A net that
+/// has many of them cannot shrink to a quarter; the rest of it must.
+uintmax_t float_constants(const Graph& graph) {
+  uintmax_t bytes = 0;
+  for (const Tensor& t : graph.tensors) {
+    if (t.is_constant() && t.dtype == DType::Float32) bytes += t.data.size();
+  }
+  return bytes;
+}
+
+class Files : public ::testing::TestWithParam<ModelCase> {
+ protected:
+  /// Quantizes and writes the case as the tool does. Skips the test where the pack is absent.
+  void write() {
+    const ModelCase& c = GetParam();
+    if (!is_present(c)) GTEST_SKIP() << c.model << " is absent: 1 model skipped";
+    auto quantized = quantize_case(c, scratch_, 2);
+    ASSERT_TRUE(quantized.ok()) << quantized.status().message();
+    const Status written = write_model_file(quantized->ir, model_.string());
+    ASSERT_TRUE(written.ok()) << written.message();
+    float_constants_ = float_constants(quantized->ir.main());
+  }
+
+  const ScratchFolder scratch_{"files_" + GetParam().name};
+  const std::filesystem::path model_ = scratch_ / "model.lqm";
+  uintmax_t float_constants_ = 0;
+};
+
+TEST_P(Files, AreSmallAndRunOnTheKernelsAskedFor) {
+  ASSERT_NO_FATAL_FAILURE(write());
+  if (IsSkipped()) return;
+  const ModelCase& c = GetParam();
+  const uintmax_t onnx = std::filesystem::file_size(resolve(c.model)), lqm = std::filesystem::file_size(model_);
+  std::printf("  %-22s %8ju bytes of ONNX, %8ju of .lqm: %.3f; %ju bytes without int8 form\n", c.name.c_str(), onnx,
+              lqm, double(lqm) / double(onnx), float_constants_);
+  if (onnx > kSmallestJudged) {
+    const bool mostly_products = kMuchWithoutInt8.count(c.name) == 0;
+    const uintmax_t kept = mostly_products ? 0 : float_constants_;
+    EXPECT_LE(double(lqm - kept), kLargestShareOfOnnx * double(onnx - kept));
+  }
+  if (!has_avx2()) GTEST_SKIP() << "no AVX2 here: kernels not looked at";
+  const std::string options = "--iterations 1 --warmup 0 --profile --threads 2" + shape_options(c);
+  const std::string avx2 = benchmark(model_, options + " --isa avx2"),
+                    scalar = benchmark(model_, options + " --isa scalar");
+  EXPECT_GE(number_after(avx2, "mac_share_avx2"), 0.95) << avx2;
+  EXPECT_EQ(number_after(scalar, "mac_share_scalar"), 1) << scalar;
+}
+
+/// Runs are interleaved, so that whatever else the machine does meets both.
+class Speed : public Files {};
+TEST_P(Speed, Avx2IsFourTimesFasterThanScalar) {
+  if (!has_avx2()) GTEST_SKIP() << "no AVX2 here: 1 model skipped";
+  ASSERT_NO_FATAL_FAILURE(write());
+  if (IsSkipped()) return;
+  std::vector<double> scalar, avx2;
+  for (int round = 0; round < kRounds; ++round) {
+    scalar.push_back(number_after(benchmark(model_, "--iterations 3 --warmup 1 --isa scalar"), "median"));
+    avx2.push_back(number_after(benchmark(model_, "--iterations 20 --warmup 3 --isa avx2"), "median"));
+  }
+  for (std::vector<double>* v : {&scalar, &avx2}) std::sort(v->begin(), v->end());
+  const double slow = scalar[kRounds / 2], fast = avx2[kRounds / 2];
+  std::printf("  %-22s scalar %.3f ms, avx2 %.3f ms: %.1f times faster\n", GetParam().name.c_str(), slow, fast,
+              slow / fast);
+  EXPECT_GE(slow / fast, kLeastSpeedup);
+}
+
+/// Everything but the sequence models, whose weights are not those of convolutions.
+std::vector<ModelCase> convolutional_cases() {
+  std::vector<ModelCase> cases = model_cases();
+  std::erase_if(cases,
+                [](const ModelCase& c) { return c.name == "silero" || c.name == "silero_if" || c.name == "stories"; });
+  return cases;
+}
+
+/// Nets that run long enough to be timed.
+std::vector<ModelCase> timed_cases() {
+  std::vector<ModelCase> cases = model_cases();
+  const std::vector<std::string> timed = {"example_resnet8", "example_vww", "resnet56", "mobilenet_v2"};
+  std::erase_if(cases,
+                [&](const ModelCase& c) { return std::find(timed.begin(), timed.end(), c.name) == timed.end(); });
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Files, ::testing::ValuesIn(convolutional_cases()),
+                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(Models, Speed, ::testing::ValuesIn(timed_cases()),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace lq::conformance
