@@ -13,6 +13,10 @@ stage() {
   "$@"
   echo "=== $name: $((SECONDS - start)) s"
 }
+tools_under_sanitizers() {
+  cmake --build --preset dev --target test_tools
+  ctest --preset dev -R '^test_tools$'
+}
 threads() {
   cmake --preset tsan
   cmake --build --preset tsan --target test_runtime test_capi test_calibration
@@ -24,5 +28,6 @@ stage "hostile files, sanitizers" ctest --preset dev -R '^test_fuzz_long$'
 stage "random graphs, $rounds times" env LQ_RANDOM_ROUNDS="$rounds" build/release/test/reference/rules/test_reference --gtest_brief=1
 stage "random graphs, $((rounds / 10 + 1)) times, sanitizers" \
   env LQ_RANDOM_ROUNDS=$((rounds / 10 + 1)) build/dev/test/reference/rules/test_reference --gtest_brief=1
+stage "tools, sanitizers" tools_under_sanitizers
 stage "ThreadSanitizer" threads
 stage "accuracy of every model" benchmark/accuracy_table.sh docs/ACCURACY.md
