@@ -1,12 +1,15 @@
 #include "reference/rules/rule_check.h"
 
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 
+#include "format/model_file.h"
 #include "graph/op_def.h"
 #include "kernels/cpu_features.h"
+#include "runtime/golden.h"
 #include "runtime/session.h"
 
 namespace lq::reference {
@@ -205,6 +208,27 @@ void run_on(Session& session, const std::vector<Value>& inputs) {
   ASSERT_TRUE(ran.ok()) << ran.message();
 }
 
+/// Keeps a case for lq-conform: the model with the golden pair of the scalar plan, which check_model has just found
+/// equal to the reference. Only if LQ_CONFORMANCE_DIR is set.
+void keep_for_conformance(const std::shared_ptr<Model>& model, const ModelIr& ir, uint64_t seed) {
+  const char* folder = std::getenv("LQ_CONFORMANCE_DIR");
+  if (folder == nullptr) return;
+  SessionOptions options;
+  options.isa = Isa::kScalar;
+  auto session = Session::create(model, options);
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  auto golden = make_golden(**session, seed);
+  ASSERT_TRUE(golden.ok()) << golden.status().message();
+  ModelIr kept = ir;
+  kept.golden = std::move(*golden);
+  static int count = 0;
+  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+  char name[256];
+  std::snprintf(name, sizeof(name), "%s/%s.%s.%04d.lqm", folder, test->test_suite_name(), test->name(), count++);
+  const Status written = write_model_file(kept, name);
+  ASSERT_TRUE(written.ok()) << written.message();
+}
+
 }  // namespace
 
 void check_model(const ModelIr& ir, uint64_t seed, const std::vector<Expect>& expect) {
@@ -238,6 +262,7 @@ void check_model(const ModelIr& ir, uint64_t seed, const std::vector<Expect>& ex
       }
     }
   }
+  keep_for_conformance(*model, ir, seed);
 }
 
 void check(RuleGraph& g, const std::vector<Expect>& expect) {
