@@ -34,7 +34,7 @@ cross() {
 print_skipped() {
   local log=build/release/Testing/Temporary/LastTest.log
   echo "=== skipped: $(grep -c '^\[  SKIPPED \].*ms)$' "$log" || true) of $(grep -cE '^\[ +(OK|SKIPPED|FAILED) +\].* ms\)$' "$log" || true) cases"
-  { grep -A1 -E '^[^ ]*: Skipped$' "$log" | grep -vE ': Skipped$|^--$' | sort | uniq -c; } || true
+  { grep -A1 -E '^[^ ]*: Skipped$' "$log" | grep -vE ': Skipped$|^--$'; grep -E '^-- .* skipped$|^[0-9]+ cases? skipped:' "$log"; } | sort | uniq -c || true
 }
 
 stage "install" tools/install_dependencies.sh tests
