@@ -1,7 +1,7 @@
 #include "reference/rules/rule_check.h"
 
+#include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -223,9 +223,9 @@ void keep_for_conformance(const std::shared_ptr<Model>& model, const ModelIr& ir
   kept.golden = std::move(*golden);
   static int count = 0;
   const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-  char name[256];
-  std::snprintf(name, sizeof(name), "%s/%s.%s.%04d.lqm", folder, test->test_suite_name(), test->name(), count++);
-  const Status written = write_model_file(kept, name);
+  std::string name = std::string(test->test_suite_name()) + "." + test->name() + "." + std::to_string(count++) + ".lqm";
+  std::replace(name.begin(), name.end(), '/', '_');
+  const Status written = write_model_file(kept, std::string(folder) + "/" + name);
   ASSERT_TRUE(written.ok()) << written.message();
 }
 
