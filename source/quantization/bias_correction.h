@@ -1,0 +1,32 @@
+// Empirical bias correction: the mean error that quantization puts on each output channel of a product is taken out of
+// its int32 bias. (Nagel et al. 2019, "Data-Free Quantization Through Weight Equalization and Bias Correction",
+// section 4.2 and appendix D: empirical variant, layer after layer.)
+#pragma once
+#include <string>
+#include <vector>
+
+#include "quantization/tapped_run.h"
+
+namespace lq::quantization {
+
+/// An int8 product of the quantized graph, by the name of its result before any activation; the same in both graphs.
+struct CorrectedProduct {
+  std::string output;
+  size_t channel_from_right = 1;  // the result's channel axis, counted from the right (1 = last)
+};
+
+struct BiasCorrectionReport {
+  size_t products = 0;  // whose bias changed
+  size_t samples = 0;   // that each mean is of, at most
+};
+
+/// Walks `products` (in execution order) and makes each one's result agree with the float model's on average, given
+/// all corrections before it. The error of a channel is measured per sample; only what stands out of its variation
+/// between samples is corrected (shrunk by 1 − variance of the mean / mean²), so that few samples do no harm. A bias
+/// that would leave the accumulator's bound stays. The result depends neither on threads nor on the samples' order of
+/// completion. Samples are fewer for large models: about `budget_gmacs` multiply-adds are spent.
+Result<BiasCorrectionReport> correct_biases(const ModelIr& float_model, ModelIr& int8_model,
+                                            const std::vector<CorrectedProduct>& products,
+                                            const calibration::DataSource& source, const MeasureOptions& options);
+
+}  // namespace lq::quantization
