@@ -41,8 +41,8 @@ using ConvS8Fn = void (*)(const ConvS8Args& args);
 
 /// Families for processors that multiply bytes, "conv_…" and "gemm_…" each. All make the sum of conv_s8 modulo 2^32:
 ///   u8    x holds q + 128, padding zp + 128, the bias has −(zp + 128) · Σ w folded in (vpdpbusd: uint8 by int8)
-///   s8x4  x holds q, padding zp, the bias has −zp · Σ w folded in (smull, sdot)
-///   s8x8  as s8x4, with weights for smmla
+///   s8x4  x holds q, padding zp, the bias has −zp · Σ w folded in (sdot)
+///   s8x8  as s8x4, 8 channels together (smull, smmla)
 /// w: [blocks][taps][groups][width][together], then for the tail [taps][ceil(tail / together) groups][width][together];
 /// together, the channels of a group, is 4, or 8 in s8x8. width is a multiple of 16. All 8 lanes of a block are read.
 /// epilogue.bias and .multiplier have `width` entries, 0 in lanes >= lanes. Blocks without real lanes are not written.

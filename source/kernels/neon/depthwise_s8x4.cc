@@ -54,8 +54,9 @@ struct Taps {
 };
 
 /// Two neighbouring outputs, stride 1.
-[[gnu::always_inline]] static inline void two(const DepthwiseByteArgs& a, const S8Store<2>& out, Taps t, int taps,
-                                              ptrdiff_t y_at) {
+template <bool kWhole>
+[[gnu::always_inline]] static inline void two(const DepthwiseByteArgs& a, const BlockStore<kWhole>& out, Taps t,
+                                              int taps, ptrdiff_t y_at) {
   Sum s0{load_s32(a.epilogue.bias), load_s32(a.epilogue.bias + 4)}, s1 = s0;
   int left = taps;
   for (; left >= 2; left -= 2) {
@@ -75,12 +76,12 @@ struct Taps {
     s1.add(vmull_s8(vget_high_s8(x0), w0));
   }
   const int32x4_t acc0[2] = {s0.low, s0.high}, acc1[2] = {s1.low, s1.high};
-  out.store(acc0, y_at);
-  out.store(acc1, y_at + 8);
+  out.store_two(acc0, acc1, y_at);
 }
 
-[[gnu::always_inline]] static inline void one(const DepthwiseByteArgs& a, const S8Store<2>& out, Taps t, int taps,
-                                              ptrdiff_t y_at) {
+template <bool kWhole>
+[[gnu::always_inline]] static inline void one(const DepthwiseByteArgs& a, const BlockStore<kWhole>& out, Taps t,
+                                              int taps, ptrdiff_t y_at) {
   Sum s{load_s32(a.epilogue.bias), load_s32(a.epilogue.bias + 4)};
   int left = taps;
   for (; left >= 2; left -= 2) {
@@ -96,8 +97,10 @@ struct Taps {
 }
 
 /// The common 3 × 3: weights stay in registers, no counting of taps.
-[[gnu::always_inline]] static inline void two_3x3(const DepthwiseByteArgs& a, const S8Store<2>& out, const int8_t* x,
-                                                  ptrdiff_t row, const int8x8_t (&w)[9], ptrdiff_t y_at) {
+template <bool kWhole>
+[[gnu::always_inline]] static inline void two_3x3(const DepthwiseByteArgs& a, const BlockStore<kWhole>& out,
+                                                  const int8_t* x, ptrdiff_t row, const int8x8_t (&w)[9],
+                                                  ptrdiff_t y_at) {
   Sum s0{load_s32(a.epilogue.bias), load_s32(a.epilogue.bias + 4)}, s1 = s0;
   int8x16_t in[9];
 #pragma GCC unroll 9
@@ -110,18 +113,17 @@ struct Taps {
   s0.add(vmull_s8(vget_low_s8(in[8]), w[8]));
   s1.add(vmull_s8(vget_high_s8(in[8]), w[8]));
   const int32x4_t acc0[2] = {s0.low, s0.high}, acc1[2] = {s1.low, s1.high};
-  out.store(acc0, y_at);
-  out.store(acc1, y_at + 8);
+  out.store_two(acc0, acc1, y_at);
 }
 
-}  // namespace
-
-void depthwise_s8x4(const DepthwiseByteArgs& a) {
+template <bool kWhole>
+[[gnu::noinline]] void run(const DepthwiseByteArgs& args) {
+  const DepthwiseByteArgs a = args;  // bytes stored may alias what a pointer reaches
   PanelGeometry g{};
   g.y = a.y;
   g.lanes = a.lanes;
   g.y_blocked = true;
-  const S8Store<2> out(g, a.epilogue);
+  const BlockStore<kWhole> out(g, a.epilogue);
   const int span = int(depthwise_span(a.cols, a.stride_w, a.taps_w, a.dilation_w)), taps = a.taps_h * a.taps_w;
   int8_t* rows = reinterpret_cast<int8_t*>(a.quads);
   const ptrdiff_t row = ptrdiff_t(span) * 8;
@@ -145,6 +147,12 @@ void depthwise_s8x4(const DepthwiseByteArgs& a) {
     }
     for (; c < a.cols; ++c, first.x += ptrdiff_t(a.stride_w) * 8, y += 8) one(a, out, first, taps, y);
   }
+}
+
+}  // namespace
+
+void depthwise_s8x4(const DepthwiseByteArgs& a) {
+  a.lanes == kBlock && !a.epilogue.float_output ? run<true>(a) : run<false>(a);
 }
 
 }  // namespace lq::neon

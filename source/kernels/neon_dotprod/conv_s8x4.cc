@@ -1,5 +1,5 @@
-// int8 panel product on sdot. Tile: 6 pixels × 16 channels: 24 accumulators, 4 weights, one pixel's 8 channels in a
-// 64-bit register whose halves multiply by lane.
+// int8 panel product on sdot. Tile: 6 pixels × 16 channels: 24 accumulators, 4 weights, 3 registers of two pixels' 8
+// channels each, multiplied by lane. Two pixels that are neighbours in NCHWc8 are one 16-byte load.
 #include "kernels/neon/conv_store.h"
 
 namespace lq::neon_dotprod {
@@ -7,67 +7,97 @@ namespace {
 
 constexpr int kTilePixels = 6;
 
-/// Group `kLane` of 4 channels, 0 or 1 of the block.
-template <int kPixels, int kLane>
-[[gnu::always_inline]] static inline void add_group(int32x4_t (&acc)[kPixels][4], const int8x8_t (&in)[kPixels],
+/// Group `kGroup` of 4 channels, 0 or 1 of the block.
+template <int kPairs, int kGroup>
+[[gnu::always_inline]] static inline void add_group(int32x4_t (&acc)[2 * kPairs][4], const int8x16_t (&in)[kPairs],
                                                     const int8_t* w) {
   int8x16_t weights[4];
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) weights[v] = vld1q_s8(w + 16 * v);
-#pragma GCC unroll 6
-  for (int p = 0; p < kPixels; ++p) {
+#pragma GCC unroll 3
+  for (int p = 0; p < kPairs; ++p) {
 #pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) acc[p][v] = vdotq_lane_s32(acc[p][v], weights[v], in[p], kLane);
+    for (int v = 0; v < 4; ++v) {
+      acc[2 * p][v] = vdotq_laneq_s32(acc[2 * p][v], weights[v], in[p], kGroup);
+      acc[2 * p + 1][v] = vdotq_laneq_s32(acc[2 * p + 1][v], weights[v], in[p], 2 + kGroup);
+    }
   }
 }
 
-template <int kPixels>
-[[gnu::noinline]] void tile(const ConvByteArgs& a, const neon::S8Store<4>& out, const ptrdiff_t* x_at,
-                            const ptrdiff_t* y_at) {
+/// The pixels of a tile: where each pair begins, and how far the second is if pairs are no neighbours.
+template <int kPairs, bool kNeighbours>
+struct Pixels {
+  const int8_t* first[kPairs];
+  const int8_t* second[kPairs];
+  [[gnu::always_inline]] void load(ptrdiff_t offset, int8x16_t (&in)[kPairs]) const {
+#pragma GCC unroll 3
+    for (int p = 0; p < kPairs; ++p) {
+      in[p] = kNeighbours ? vld1q_s8(first[p] + offset)
+                          : vcombine_s8(vld1_s8(first[p] + offset), vld1_s8(second[p] + offset));
+    }
+  }
+};
+
+/// Pixels 2·p and 2·p + 1 for p < kPairs; kNeighbours: each pair lies in 16 neighbouring bytes. `odd`: the last pixel
+/// has no partner, x_at repeats it.
+template <int kPairs, bool kNeighbours>
+[[gnu::noinline]] void tile(const ConvByteArgs& a, const ptrdiff_t* x_at, const ptrdiff_t* y_at, bool odd) {
   const PanelGeometry& g = a.geometry;
-  const int8_t* x[kPixels];
-  int32x4_t acc[kPixels][4];
+  Pixels<kPairs, kNeighbours> x;
+  int32x4_t acc[2 * kPairs][4];
 #pragma GCC unroll 6
-  for (int p = 0; p < kPixels; ++p) {
-    x[p] = reinterpret_cast<const int8_t*>(a.x) + x_at[p];
+  for (int p = 0; p < 2 * kPairs; ++p) {
+    (p % 2 == 0 ? x.first : x.second)[p / 2] = reinterpret_cast<const int8_t*>(a.x) + x_at[p];
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) acc[p][v] = vld1q_s32(a.epilogue.bias + 4 * v);
   }
   const int8_t* w = a.w;
-  ptrdiff_t block = 0;
-  for (int b = 0; b < g.blocks + (g.tail > 0 ? 1 : 0); ++b, block += g.x_block) {
-    const bool second = b < g.blocks || g.tail > 4;  // does the block have a second group?
-    for (int t = 0; t < g.taps; ++t) {
-      const ptrdiff_t offset = block + g.tap[t];
-      int8x8_t in[kPixels];
-#pragma GCC unroll 6
-      for (int p = 0; p < kPixels; ++p) in[p] = vld1_s8(x[p] + offset);
-      add_group<kPixels, 0>(acc, in, w);
-      w += 64;
-      if (!second) continue;
-      add_group<kPixels, 1>(acc, in, w);
-      w += 64;
+  const ptrdiff_t* const taps_end = g.tap + g.taps;
+  const ptrdiff_t x_block = g.x_block;
+  int8x16_t in[kPairs];
+  ptrdiff_t block = g.taps == 1 ? g.tap[0] : 0;
+  int left = g.blocks;
+  if (g.taps == 1) {
+    for (; left > 0; --left, block += x_block, w += 128) {
+      x.load(block, in);
+      add_group<kPairs, 0>(acc, in, w);
+      add_group<kPairs, 1>(acc, in, w + 64);
+    }
+    block -= g.tap[0];
+  }
+  for (; left > 0; --left, block += x_block) {
+    for (const ptrdiff_t* tap = g.tap; tap != taps_end; ++tap, w += 128) {
+      x.load(block + *tap, in);
+      add_group<kPairs, 0>(acc, in, w);
+      add_group<kPairs, 1>(acc, in, w + 64);
     }
   }
-#pragma GCC unroll 6
-  for (int p = 0; p < kPixels; ++p) out.store(acc[p], y_at[p]);
+  for (const ptrdiff_t* tap = g.tap; g.tail > 0 && tap != taps_end; ++tap) {
+    x.load(block + *tap, in);
+    add_group<kPairs, 0>(acc, in, w);
+    w += 64;
+    if (g.tail <= 4) continue;
+    add_group<kPairs, 1>(acc, in, w);
+    w += 64;
+  }
+  neon::store_tile<4>(g, a.epilogue, acc, y_at, odd ? 2 * kPairs - 1 : 2 * kPairs);
 }
 
-template <int kPixels>
-void tile_of(int n, const ConvByteArgs& a, const neon::S8Store<4>& out, const ptrdiff_t* x_at, const ptrdiff_t* y_at) {
-  if constexpr (kPixels > 1) {
-    if (n < kPixels) return tile_of<kPixels - 1>(n, a, out, x_at, y_at);
-  }
-  tile<kPixels>(a, out, x_at, y_at);
+template <bool kNeighbours>
+void tile_of(int n, const ConvByteArgs& a, const ptrdiff_t* x_at, const ptrdiff_t* y_at) {
+  const bool odd = n % 2 != 0;
+  if (n > 4) return tile<3, kNeighbours>(a, x_at, y_at, odd);
+  if (n > 2) return tile<2, kNeighbours>(a, x_at, y_at, odd);
+  tile<1, kNeighbours>(a, x_at, y_at, odd);
 }
 
 }  // namespace
 
 void conv_s8x4(const ConvByteArgs& a) {
-  const neon::S8Store<4> out(a.geometry, a.epilogue);
-  neon::for_each_tile<kTilePixels>(a.geometry, [&](int n, const ptrdiff_t* x_at, const ptrdiff_t* y_at) {
-    tile_of<kTilePixels>(n, a, out, x_at, y_at);
-  });
+  neon::for_each_pair_tile<kTilePixels>(
+      a.geometry, [&](int n, const ptrdiff_t* x_at, const ptrdiff_t* y_at, bool neighbours) {
+        neighbours ? tile_of<true>(n, a, x_at, y_at) : tile_of<false>(n, a, x_at, y_at);
+      });
 }
 
 }  // namespace lq::neon_dotprod

@@ -23,8 +23,8 @@ constexpr int kOffset = 0;
 #include "kernels/depthwise_quads_inline.h"
 
 /// kPixels neighbouring outputs of a row.
-template <int kPixels>
-[[gnu::always_inline]] static inline void tile(const DepthwiseByteArgs& a, const neon::S8Store<2>& out,
+template <int kPixels, bool kWhole>
+[[gnu::always_inline]] static inline void tile(const DepthwiseByteArgs& a, const neon::BlockStore<kWhole>& out,
                                                const uint8_t* x, int span, ptrdiff_t y_at) {
   int32x4_t acc[kPixels][2];
 #pragma GCC unroll 4
@@ -45,24 +45,34 @@ template <int kPixels>
       }
     }
   }
+  if constexpr (kPixels % 2 == 0) {
 #pragma GCC unroll 4
-  for (int p = 0; p < kPixels; ++p) out.store(acc[p], y_at + 8 * p);
+    for (int p = 0; p < kPixels; p += 2) out.store_two(acc[p], acc[p + 1], y_at + 8 * p);
+  } else {
+    out.store(acc[0], y_at);
+  }
 }
 
-}  // namespace
-
-void depthwise_s8x4(const DepthwiseByteArgs& a) {
+template <bool kWhole>
+[[gnu::noinline]] void run(const DepthwiseByteArgs& args) {
+  const DepthwiseByteArgs a = args;  // bytes stored may alias what a pointer reaches
   const PanelGeometry g = output_geometry(a);
-  const neon::S8Store<2> out(g, a.epilogue);
+  const neon::BlockStore<kWhole> out(g, a.epilogue);
   const int span = int(depthwise_span(a.cols, a.stride_w, a.taps_w, a.dilation_w));
   for (int r = 0; r < a.rows; ++r) {
     fill_quads(a, r, span);
     const uint8_t* x = a.quads;
     ptrdiff_t y = r * a.y_row;
     int c = 0;
-    for (; c + 4 <= a.cols; c += 4, x += ptrdiff_t(4) * a.stride_w * 32, y += 32) tile<4>(a, out, x, span, y);
-    for (; c < a.cols; ++c, x += ptrdiff_t(a.stride_w) * 32, y += 8) tile<1>(a, out, x, span, y);
+    for (; c + 4 <= a.cols; c += 4, x += ptrdiff_t(4) * a.stride_w * 32, y += 32) tile<4, kWhole>(a, out, x, span, y);
+    for (; c < a.cols; ++c, x += ptrdiff_t(a.stride_w) * 32, y += 8) tile<1, kWhole>(a, out, x, span, y);
   }
+}
+
+}  // namespace
+
+void depthwise_s8x4(const DepthwiseByteArgs& a) {
+  a.lanes == kBlock && !a.epilogue.float_output ? run<true>(a) : run<false>(a);
 }
 
 }  // namespace lq::neon_dotprod

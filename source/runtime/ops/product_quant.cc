@@ -9,15 +9,19 @@ const KernelRow* integer_product_kernel(const char* operation, Isa isa, ProductF
     const char* suffix;
     ProductForm form;
   };
-  constexpr Choice kBytes[] = {{"_s8x8", ProductForm::kS8x8}, {"_s8x4", ProductForm::kS8x4}, {"_u8", ProductForm::kU8}};
+  constexpr Choice kBytes[] = {{"_s8x4", ProductForm::kS8x4}, {"_s8x8", ProductForm::kS8x8}, {"_u8", ProductForm::kU8}};
+  *form = ProductForm::kS16;
+  const KernelRow* best = find_kernel((operation + std::string("_s8")).c_str(), isa);
+  bool bytes = false;
   for (const Choice& c : kBytes) {
     const KernelRow* row = find_kernel((operation + std::string(c.suffix)).c_str(), isa);
-    if (row->isa == Isa::kScalar) continue;  // only the twin the tests need: int16 is as fast
+    // The scalar rows are only the twins that tests need: int16 is as fast there.
+    if (row->isa == Isa::kScalar || (bytes && row->isa <= best->isa)) continue;
+    best = row;
+    bytes = true;
     *form = c.form;
-    return row;
   }
-  *form = ProductForm::kS16;
-  return find_kernel((operation + std::string("_s8")).c_str(), isa);
+  return best;
 }
 
 Result<bool> is_integer_product(const Tensor& x, const Tensor& w, const Tensor& y) {
