@@ -133,7 +133,7 @@ template <int kPixels, typename Tile>
   int64_t tiles = (pixels + kPixels - 1) / kPixels;
   for (int64_t left = pixels; left > 0; --tiles) {
     const int n = left % tiles == 0 ? int(left / tiles) : int(left / tiles) + 1;  // >= 1
-    ptrdiff_t x_at[kPixels], y_at[kPixels];
+    ptrdiff_t x_at[kPixels] = {}, y_at[kPixels] = {};
     for (int p = 0; p < n; ++p) {
       x_at[p] = row * g.x_row + col * g.x_col;
       y_at[p] = row * g.y_row + col * g.y_col;
