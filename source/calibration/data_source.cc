@@ -139,7 +139,8 @@ void DataSource::keep_evenly_spaced(size_t max_samples) {
   entries_ = std::move(kept);
 }
 
-Result<DataSource> DataSource::open(const std::string& folder, std::vector<InputSpec> inputs, size_t max_samples) {
+Result<DataSource> DataSource::open(const std::string& folder, std::vector<InputSpec> inputs, size_t max_samples,
+                                    const std::set<std::string>& without) {
   DataSource source;
   source.folder_ = folder, source.inputs_ = std::move(inputs);
   LQ_RETURN_IF_ERROR(check_folder(folder));
@@ -155,6 +156,7 @@ Result<DataSource> DataSource::open(const std::string& folder, std::vector<Input
     }
     if (source.entries_.empty()) LQ_RETURN_IF_ERROR(source.list_multiple());
   }
+  std::erase_if(source.entries_, [&](const Entry& entry) { return without.count(entry.name) != 0; });
   source.keep_evenly_spaced(max_samples);
   return source;
 }

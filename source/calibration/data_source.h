@@ -3,6 +3,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,9 +41,10 @@ class DataSource {
   /// One input: every known file of the folder and its sub-folders. Several: one sub-folder per input name ('/', '\'
   /// and ':' of a name may be '_'), files matched by stem; or .npz files that hold all inputs. A .npy whose leading
   /// axis is a multiple of the input's fixed leading dimension counts as several samples. Samples are sorted by name,
-  /// byte-wise; max_samples > 0 picks that many, evenly spaced. Errors: no folder, no usable file, a missing
-  /// sub-folder, a sample some input has no file for, two files of one stem.
-  static Result<DataSource> open(const std::string& folder, std::vector<InputSpec> inputs, size_t max_samples = 0);
+  /// byte-wise; those named in `without` are left out, then max_samples > 0 picks that many, evenly spaced. Errors: no
+  /// folder, no usable file, a missing sub-folder, a sample some input has no file for, two files of one stem.
+  static Result<DataSource> open(const std::string& folder, std::vector<InputSpec> inputs, size_t max_samples = 0,
+                                 const std::set<std::string>& without = {});
   /// The named files (relative to folder) for a model with one input, in the given order.
   static Result<DataSource> open_files(const std::string& folder, const std::vector<std::string>& files,
                                        InputSpec input);
