@@ -9,6 +9,9 @@
 #include "libquant/quantizer.hpp"
 #include "model_args.h"
 #include "onnx/exporter.h"
+#include "quantization/node_requests.h"
+#include "quantization/options.h"
+#include "quantization/report_json.h"
 #include "runtime/prepare_graph.h"
 
 namespace lq::tools {
@@ -16,23 +19,15 @@ namespace {
 
 struct Options {
   ModelArgs model;
-  std::string output, json, export_qdq;
+  std::string output, json, export_qdq, save_plan, report;
+  std::vector<std::string> precision;
+  double max_drop = 0;
   QuantizeOptions quantize;
   int threads = 0;
   bool verbose = false, quiet = false;
 };
 
 std::string default_output(const std::string& model) { return std::filesystem::path(model).stem().string() + ".lqm"; }
-
-/// The command's options as the file records them: what decides the result, nothing about this machine.
-std::string describe_options(const QuantizeOptions& o) {
-  if (o.float_only) return "float";
-  std::string text =
-      "method=" + o.method + " activation=" + o.activation + " target=" + o.target + " weights=" + o.weights;
-  if (o.max_samples != 0) text += format(" max-samples=%zu", o.max_samples);
-  for (const std::string& s : o.skip) text += " skip=" + s;
-  return text;
-}
 
 std::string share(std::optional<double> v) { return v ? format("%.4f", *v) : "-"; }
 std::string decibel(std::optional<double> v) { return v ? format("%.1f", *v) : "-"; }
@@ -71,6 +66,23 @@ void print_warnings(const QuantizeReport& r) {
   for (const auto& w : r.warnings) std::printf("warning: %s; %s\n", w.message.c_str(), w.advice.c_str());
 }
 
+/// Which operators --max-drop gave back to float, and the price.
+void print_mixed_precision(const QuantizeReport::MixedPrecision& m) {
+  std::printf("max-drop %g: %s on %zu samples %.2f -> %.2f\n", m.max_drop, m.metric.c_str(), m.samples, m.drop_before,
+              m.drop_after);
+  size_t kept = 0;
+  for (const auto& layer : m.layers) kept += layer.kept_float ? 1 : 0;
+  if (m.layers.empty()) return;
+  std::printf("  given back to float: %zu of %zu layers, %.2f %% of multiply-adds\n", kept, m.layers.size(),
+              100 * m.float_mac_share);
+  for (const auto& layer : m.layers) {
+    if (layer.kept_float)
+      std::printf("  float %-40s %10.0f multiply-adds, alone in int8 %.1f dB\n", layer.node.c_str(), layer.macs,
+                  -10 * std::log10(std::max(layer.isolated_error, 1e-20)));
+  }
+  if (m.drop_after > m.max_drop) std::printf("  not reached: what remains in int8 was asked for\n");
+}
+
 void print_operators(const QuantizeReport& r) {
   for (const auto& [op, count] : r.by_op)
     std::printf("  %-24s int8 %zu float %zu\n", op.c_str(), count.first, count.second);
@@ -89,6 +101,7 @@ void print_report(const Options& o, const QuantizeReport& r, size_t before, size
   for (const auto& s : r.ignored) std::printf("  ignored %s: %s\n", s.name.c_str(), s.reason.c_str());
   std::printf("operators int8 %zu float %zu\n", r.int8_nodes, r.float_nodes);
   if (o.verbose) print_operators(r);
+  if (r.mixed_precision) print_mixed_precision(*r.mixed_precision);
   print_float_nodes(r);
   print_nodes(r, o.verbose);
   std::printf("int8_mac_share %s\n", share(r.int8_mac_share).c_str());
@@ -97,40 +110,6 @@ void print_report(const Options& o, const QuantizeReport& r, size_t before, size
                 share(r.top1_agreement).c_str(), decibel(r.output_sqnr_db).c_str());
   }
   print_warnings(r);
-}
-
-nlohmann::json or_null(const std::optional<double>& v) { return v ? nlohmann::json(*v) : nlohmann::json(nullptr); }
-
-nlohmann::json to_json(const Options& o, const QuantizeReport& r, size_t before, size_t after) {
-  nlohmann::json j;
-  j["model"] = o.model.path();
-  j["output"] = o.output;
-  j["options"] = describe_options(o.quantize);
-  j["bytes_before"] = before;
-  j["bytes_after"] = after;
-  j["samples_used"] = r.samples_used;
-  j["int8_operators"] = r.int8_nodes;
-  j["float_operators"] = r.float_nodes;
-  j["int8_mac_share"] = or_null(r.int8_mac_share);
-  j["samples_compared"] = r.samples_compared;
-  j["output_sqnr_db"] = or_null(r.output_sqnr_db);
-  j["top1_agreement"] = or_null(r.top1_agreement);
-  j["skipped"] = j["ignored"] = j["nodes"] = j["warnings"] = nlohmann::json::array();
-  for (const auto& s : r.skipped) j["skipped"].push_back({{"name", s.name}, {"reason", s.reason}});
-  for (const auto& s : r.ignored) j["ignored"].push_back({{"name", s.name}, {"reason", s.reason}});
-  for (const auto& n : r.nodes) {
-    j["nodes"].push_back({{"name", n.name},
-                          {"operator", n.op},
-                          {"precision", n.precision},
-                          {"reason", n.reason},
-                          {"output", n.output},
-                          {"float_output", n.float_output},
-                          {"sqnr_db", or_null(n.sqnr_db)},
-                          {"clipped_share", or_null(n.clipped_share)},
-                          {"range", nlohmann::json::array({n.range_min, n.range_max})}});
-  }
-  for (const auto& w : r.warnings) j["warnings"].push_back({{"message", w.message}, {"advice", w.advice}});
-  return j;
 }
 
 /// What can be told before the long work.
@@ -143,8 +122,12 @@ Status check_files(const Options& o) {
   if (is_model_file(file.data(), file.size()))
     return invalid_argument(model + ": is a libquant model already; quantize takes a float ONNX model");
   std::vector<std::string> used = {model};
-  for (const auto& [option, path] :
-       {std::pair("--output", &o.output), {"--export-qdq", &o.export_qdq}, {"--json", &o.json}}) {
+  if (!o.quantize.plan.empty()) used.push_back(o.quantize.plan);
+  for (const auto& [option, path] : {std::pair("--output", &o.output),
+                                     {"--export-qdq", &o.export_qdq},
+                                     {"--json", &o.json},
+                                     {"--save-plan", &o.save_plan},
+                                     {"--report", &o.report}}) {
     if (path->empty()) continue;
     for (const std::string& other : used) {
       std::error_code ignored;
@@ -172,12 +155,22 @@ Status check_shapes(const ModelIr& ir, const QuantizeOptions& options) {
   return apply_input_shapes(inputs, options.input_shapes);
 }
 
+Status write_text(const std::string& path, const std::string& text) {
+  return write_file_atomically(path, {{text.data(), text.size()}});
+}
+
 Status write_files(const Options& o, const ModelIr& ir, const QuantizeReport& report) {
   WrittenFiles written;
   if (!o.export_qdq.empty()) LQ_RETURN_IF_ERROR(written.add(o.export_qdq, export_onnx(ir, o.export_qdq)));
   LQ_RETURN_IF_ERROR(written.add(o.output, write_model_file(ir, o.output)));
   const size_t before = file_size(o.model.path()), after = file_size(o.output);
-  if (!o.json.empty()) LQ_RETURN_IF_ERROR(written.add(o.json, write_json(o.json, to_json(o, report, before, after))));
+  if (!o.json.empty() || !o.report.empty()) {
+    const nlohmann::json json = quantization::report_to_json(report, {o.model.path(), o.output, before, after});
+    if (!o.json.empty()) LQ_RETURN_IF_ERROR(written.add(o.json, write_json(o.json, json)));
+    if (!o.report.empty())
+      LQ_RETURN_IF_ERROR(written.add(o.report, write_text(o.report, quantization::report_page(json))));
+  }
+  if (!o.save_plan.empty()) LQ_RETURN_IF_ERROR(written.add(o.save_plan, write_text(o.save_plan, report.plan)));
   written.keep();
   if (!o.quiet) print_report(o, report, before, after);
   return {};
@@ -185,6 +178,11 @@ Status write_files(const Options& o, const ModelIr& ir, const QuantizeReport& re
 
 Status run(Options o) {
   if (o.output.empty()) o.output = default_output(o.model.path());
+  for (const std::string& text : o.precision) {
+    LQ_ASSIGN_OR_RETURN(PrecisionRule rule, quantization::parse_precision_rule(text));
+    o.quantize.precision.push_back(std::move(rule));
+  }
+  if (o.max_drop > 0) o.quantize.max_drop = o.max_drop;
   LQ_RETURN_IF_ERROR(check_files(o));
   LQ_ASSIGN_OR_RETURN(ModelIr ir, o.model.load());
   if (!o.quantize.float_only) LQ_RETURN_IF_ERROR(check_is_float(ir, o.model.path()));
@@ -201,7 +199,7 @@ Status run(Options o) {
     report = std::move(*quantized);
   }
   ir.producer = "libquant " LQ_VERSION;
-  ir.options = describe_options(o.quantize);
+  ir.options = report.options;
   LQ_RETURN_IF_ERROR(add_golden(ir, o.quantize, report).with_context(o.model.path()));
   return write_files(o, ir, report);
 }
@@ -234,12 +232,53 @@ int main(int argc, char** argv) {
   app.add_option("--weights", q.weights, "default per-channel")
       ->type_name("per-channel|per-tensor")
       ->group("Quantization");
+  app.add_option("--bias-correction", q.bias_correction, "take mean errors of products out of their bias (default on)")
+      ->type_name("on|off")
+      ->group("Quantization");
   app.add_option("--skip", q.skip, "nodes kept in float (repeatable; a pattern that matches nothing is an error)")
       ->type_name("REGEX")
       ->take_all()
       ->expected(1)
       ->allow_extra_args(false)
       ->group("Quantization");
+  app.add_option("--precision", o.precision, "precision of the nodes it matches (repeatable; a later one overrides)")
+      ->type_name("REGEX=int8|float")
+      ->take_all()
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->group("Quantization");
+  CLI::Option* max_drop =
+      app.add_option(
+             "--max-drop", o.max_drop,
+             "give operators back to float until accuracy drops by no more than this (top-1 points with labels)")
+          ->type_name("P")
+          ->check(CLI::Validator(
+              [](std::string& text) {
+                double value = 0;
+                return CLI::detail::lexical_cast(text, value) && value > 0 && value <= 100
+                           ? std::string()
+                           : "'" + text + "' is not a number above 0 and up to 100";
+              },
+              ""))
+          ->group("Quantization");
+  CLI::Option* validate = app.add_option("--validate", q.validation_dir,
+                                         "samples to check --max-drop on (default: agreement on the calibration data)")
+                              ->type_name("DIR")
+                              ->needs(max_drop)
+                              ->group("Quantization");
+  app.add_option("--labels", q.labels_file, "labels of --validate (default: labels.tsv there, or its sub-folders)")
+      ->type_name("FILE")
+      ->needs(validate)
+      ->group("Quantization");
+  app.add_option("--label-offset", q.label_offset, "added to every label (1 for outputs with a background class)")
+      ->needs(validate)
+      ->group("Quantization");
+  app.add_flag("--drop-outliers", q.drop_outliers,
+               "leave out calibration samples that are blank, not finite, repeated or blurred copies")
+      ->group("Quantization");
+  CLI::Option* plan = app.add_option("--plan", q.plan, "options, precisions and ranges as --save-plan wrote them")
+                          ->type_name("FILE.json")
+                          ->group("Quantization");
   CLI::Option* only_float = app.add_flag("--float", q.float_only, "convert only")->group("Quantization");
   app.add_option("--threads", o.threads, "default: every processor; the result does not depend on it")
       ->check(CLI::Range(1, 256));
@@ -247,12 +286,19 @@ int main(int argc, char** argv) {
   app.add_option("--export-qdq", o.export_qdq,
                  "write the quantized model as ONNX with QuantizeLinear/DequantizeLinear too")
       ->type_name("FILE.onnx");
+  app.add_option("--report", o.report, "write the report as one page for a browser, without network")
+      ->type_name("FILE.html");
+  app.add_option("--save-plan", o.save_plan, "write options, precisions and ranges as JSON, to edit and give to --plan")
+      ->type_name("FILE.json");
   CLI::Option* verbose = app.add_flag("--verbose", o.verbose, "every operator");
   app.add_flag("--quiet", o.quiet, "no progress, no report")->excludes(verbose);
-  for (const char* name :
-       {"--calib", "--max-samples", "--method", "--activation", "--target", "--weights", "--skip", "--export-qdq"}) {
-    only_float->excludes(app.get_option(name));  // would have no effect
-  }
+  // What would have no effect is refused: a plan holds the options that decide the result.
+  std::vector<std::string> in_plan = {"--max-samples", "--skip", "--precision", "--max-drop"};
+  for (const auto& option : lq::quantization::text_options()) in_plan.push_back(std::string("--") + option.name);
+  for (const std::string& name : in_plan)
+    plan->excludes(app.get_option(name)), only_float->excludes(app.get_option(name));
+  for (const char* name : {"--calib", "--export-qdq", "--plan", "--save-plan", "--drop-outliers"})
+    only_float->excludes(app.get_option(name));
   o.model.add_preprocessing(app);
   return run_tool(app, "quantize", argc, argv, [&] { return run(o); });
 }

@@ -15,6 +15,11 @@ namespace lq {
 
 struct ModelIr;
 
+/// --precision REGEX=int8|float.
+struct PrecisionRule {
+  std::string pattern, precision;
+};
+
 /// Text options are spelled as on the command line (docs/CLI.md); a wrong value is an error that lists the right ones.
 /// Image preprocessing is not here: it is read from ModelIr::inputs, where it also stays for every later tool.
 struct QuantizeOptions {
@@ -25,10 +30,20 @@ struct QuantizeOptions {
   std::string activation = "auto";                           // auto, symmetric, asymmetric
   std::string target = "any";                                // any, avx2
   std::string weights = "per-channel";                       // per-channel, per-tensor
+  std::string bias_correction = "on";                        // on, off: mean errors of products taken out of their bias
   std::vector<std::string> skip;  // regular expressions of nodes that stay float; one without a match is an error
-  bool float_only = false;        // only the float passes: folded and fused, nothing quantized
-  size_t compare_samples = 32;    // calibration samples the int8 model is compared with float on; 0: no comparison
-  int threads = 1;                // the result never depends on it
+  std::vector<PrecisionRule> precision;  // in order, a later one overrides an earlier one; skip overrides them all
+  std::string plan;                // a file that quantize() wrote as QuantizeReport::plan: its options, precisions and
+                                   // ranges replace those above
+  bool drop_outliers = false;      // leave out samples that do not belong (QuantizeReport::Warning::is_sample)
+  std::optional<double> max_drop;  // operators go back to float until validation loses no more than this: with labels
+                                   // top-1 points; without, see QuantizeReport::MixedPrecision
+  std::string validation_dir;      // needed with max_drop
+  std::string labels_file;         // default: labels.tsv of validation_dir, or its sub-folders
+  int64_t label_offset = 0;        // added to every label
+  bool float_only = false;         // only the float passes: folded and fused, nothing quantized
+  size_t compare_samples = 32;     // calibration samples the int8 model is compared with float on; 0: no comparison
+  int threads = 1;                 // the result never depends on it
   std::function<void(const char* stage, size_t done, size_t total)>
       progress;                                      // from worker threads, one call at a time
   std::function<void(const std::string& line)> log;  // what --verbose prints
@@ -40,18 +55,55 @@ struct QuantizeReport {
   };
   struct Node {
     std::string name, op;
-    std::string precision;                // "int8", "float", "-" for shapes and indices
-    std::string reason;                   // why it stayed float; "" for int8
-    bool float_output = false;            // integer accumulators, float result
-    std::string output;                   // tensor
-    std::optional<double> sqnr_db;        // of its result against the float model; clamped to ±200
-    std::optional<double> clipped_share;  // of its output's values, on the calibration set
-    double range_min = 0, range_max = 0;  // calibrated range of the output, as clipped; 0, 0 without int8 form
+    std::string precision;                      // "int8", "float", "-" for shapes and indices
+    std::string reason;                         // why it stayed float; "" for int8
+    bool float_output = false;                  // integer accumulators, float result
+    std::string output;                         // tensor
+    std::optional<double> sqnr_db;              // of its result against the float model; clamped to ±200
+    std::optional<double> clipped_share;        // of its output's values, on the calibration set
+    double range_min = 0, range_max = 0;        // calibrated range of the output, as clipped; 0, 0 without int8 form
+    std::vector<float> weight_min, weight_max;  // an int8 product: of its float weights, by output channel
+  };
+  /// Tensors that share int8 parameters.
+  struct Tensor {
+    std::vector<std::string> names;                               // the first is the one whose values were counted
+    double observed_min = 0, observed_max = 0, min = 0, max = 0;  // all values seen; what int8 covers
+    double scale = 1;
+    int zero_point = 0, qmin = -128, qmax = 127;
+    std::optional<double> clipped_share;
+    /// Values seen, in equal bins from -limit to limit; empty when no histogram was made. Values up to 1e-6 are in
+    /// `tiny` instead.
+    std::vector<uint64_t> histogram;
+    double limit = 0;
+    uint64_t tiny = 0;
   };
   struct Warning {
     std::string message, advice;
+    std::string kind = "model";  // what was found: model, input, not-finite, clipping, dead-channels, coarse-weights,
+                                 // weight-spread, dead-activations, degenerate-output, low-sqnr, and for samples
+                                 // not-finite, blank, duplicate, blurred-copy, blurred
+    std::string subject = "";    // the sample, tensor or node it is about; "" for the whole
+    bool is_sample = false;
+    bool taken = false;  // `advice` tells what was done, not what to do
+  };
+  /// What --max-drop did. The drop is top-1 points with labels; without, for one row of class scores, points of
+  /// disagreement with float; otherwise the rms error of the outputs in percent of their rms.
+  struct MixedPrecision {
+    struct Layer {
+      std::string node;
+      double macs = 0, isolated_error = 0,
+             gain = 0;  // relative error power of the outputs: alone in int8; alone in float
+      bool kept_float = false;
+    };
+    std::string metric;
+    double max_drop = 0, drop_before = 0, drop_after = 0;
+    double float_mac_share = 0;  // of multiply-adds that went back to float: the price
+    size_t samples = 0;
+    std::vector<Layer> layers;  // as measured; empty when nothing had to go back
   };
 
+  std::string options;  // describe_options() of what was used, a plan's options included
+  std::string plan;  // JSON (docs/PLAN.md): precisions and ranges, to be edited and given back as QuantizeOptions::plan
   size_t samples_used = 0;
   std::map<std::string, std::vector<int64_t>> sample_shapes;  // by input: of the first sample used
   std::vector<SkippedSample> skipped;                         // unreadable samples, in order of name
@@ -59,13 +111,18 @@ struct QuantizeReport {
   size_t int8_nodes = 0, float_nodes = 0;
   std::map<std::string, std::pair<size_t, size_t>> by_op;  // operator -> nodes in int8, in float
   std::vector<Node> nodes;                                 // in execution order
-  std::vector<Warning> warnings;
+  std::vector<Tensor> tensors;
+  std::vector<Warning> warnings;  // the findings
+  std::optional<MixedPrecision> mixed_precision;
   std::optional<double>
       int8_mac_share;  // of Conv/ConvTranspose/Gemm/MatMul multiply-adds; known once samples were compared
   size_t samples_compared = 0;
   std::optional<double> output_sqnr_db;  // all outputs together
   std::optional<double> top1_agreement;  // share of samples with the same largest entry of the first output
 };
+
+/// The options that decide the result, as the file records them: nothing about this machine.
+std::string describe_options(const QuantizeOptions& options);
 
 /// On failure `model` is left in an unspecified but valid state. Errors: no or no usable samples, bad options, a skip
 /// pattern without a match, a shape that no sample or option decides.

@@ -50,9 +50,10 @@ int Calibration::tap_of(TensorId id) const {
   return where != taps.end() && *where == id ? int(where - taps.begin()) : -1;
 }
 
-std::vector<TensorId> tensors_to_watch(const Graph& graph, const ParamGroups& groups) {
+std::vector<TensorId> tensors_to_watch(const Graph& graph, const ParamGroups& groups, bool all_members) {
   std::vector<TensorId> ids;
   for (const ParamGroup& group : groups.groups()) {
+    if (all_members) ids.insert(ids.end(), group.members.begin(), group.members.end());
     if (!group.fixed) ids.push_back(group.calibrated);
   }
   for (TensorId id : graph.inputs) {
@@ -65,9 +66,9 @@ std::vector<TensorId> tensors_to_watch(const Graph& graph, const ParamGroups& gr
 
 Result<Calibration> calibrate(const ModelIr& model, const ParamGroups& groups, const RangeOptions& options,
                               const calibration::DataSource& source,
-                              const calibration::CollectorOptions& collector_options) {
+                              const calibration::CollectorOptions& collector_options, bool all_members) {
   Calibration result;
-  result.taps = tensors_to_watch(model.main(), groups);
+  result.taps = tensors_to_watch(model.main(), groups, all_members);
   LQ_ASSIGN_OR_RETURN(const auto collector, calibration::Collector::create(model, result.taps, collector_options));
   LQ_ASSIGN_OR_RETURN(result.ranges, collector->collect_ranges(source));
   if (needs_histograms(options.method)) {

@@ -33,11 +33,14 @@ struct Calibration {
   int tap_of(TensorId id) const;
 };
 
-/// The calibrated tensor of each group without a fixed range, and the graph's float inputs. Sorted.
-std::vector<TensorId> tensors_to_watch(const Graph& graph, const ParamGroups& groups);
+/// The calibrated tensor of each group without a fixed range, and the graph's float inputs. Sorted. `all_members`:
+/// every tensor of every group, for precisions that are still to change: fewer int8 operators split groups, they need
+/// no other tensors.
+std::vector<TensorId> tensors_to_watch(const Graph& graph, const ParamGroups& groups, bool all_members = false);
 
 Result<Calibration> calibrate(const ModelIr& model, const ParamGroups& groups, const RangeOptions& options,
-                              const calibration::DataSource& source, const calibration::CollectorOptions& collector);
+                              const calibration::DataSource& source, const calibration::CollectorOptions& collector,
+                              bool all_members = false);
 
 /// One entry a group. With KL a graph input keeps its observed range: pixels are not the long-tailed activations KL is
 /// made for.

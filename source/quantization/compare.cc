@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "calibration/sample_runner.h"
 
@@ -51,6 +52,10 @@ struct SampleSums {
   std::vector<Sums> pairs;
   Sums outputs;
   std::optional<bool> same_top1;
+  // Of the float model:
+  bool not_finite = false;
+  uint64_t hash = 0xCBF29CE484222325u;  // of the output's values (FNV-1a by element)
+  std::optional<ptrdiff_t> top1;        // of an only output that is one row of more than two scores
 };
 
 const float* float_output(const Session& session, size_t i, size_t& count) {
@@ -93,6 +98,15 @@ class Int8Side {
   std::map<std::string, Shape> shapes_;
 };
 
+void describe_output(const float* values, size_t count, SampleSums& sums) {
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, values + i, sizeof(bits));
+    sums.hash = (sums.hash ^ bits) * 0x100000001B3u;
+    sums.not_finite = sums.not_finite || !std::isfinite(values[i]);
+  }
+}
+
 SampleSums sums_of(const Session& f, const Session& q, const std::vector<size_t>& f_places,
                    const std::vector<size_t>& q_places, size_t model_outputs) {
   SampleSums sums;
@@ -107,6 +121,9 @@ SampleSums sums_of(const Session& f, const Session& q, const std::vector<size_t>
     if (f.output(o).dtype != DType::Float32 || q.output(o).dtype != DType::Float32) continue;
     const float* a = float_output(f, o, count);
     const float* b = float_output(q, o, other);
+    describe_output(a, count, sums);
+    if (model_outputs == 1 && count > 2 && f.output(o).shape == Shape{1, int64_t(count)})
+      sums.top1 = std::max_element(a, a + count) - a;
     if (count != other) continue;  // a data-dependent shape
     const Sums d = difference(a, b, count);
     sums.outputs.signal += d.signal;
@@ -122,9 +139,14 @@ Comparison join(const std::vector<SampleSums>& samples, size_t pairs) {
   std::vector<Sums> totals(pairs);
   Sums outputs;
   size_t same = 0, with_top1 = 0;
+  std::set<uint64_t> hashes;
+  std::set<ptrdiff_t> classes;
   for (const SampleSums& sample : samples) {
     if (!sample.used) continue;
     ++result.samples;
+    result.not_finite += sample.not_finite ? 1 : 0;
+    hashes.insert(sample.hash);
+    if (sample.top1) classes.insert(*sample.top1);
     for (size_t p = 0; p < pairs; ++p)
       totals[p].signal += sample.pairs[p].signal, totals[p].noise += sample.pairs[p].noise;
     outputs.signal += sample.outputs.signal, outputs.noise += sample.outputs.noise;
@@ -132,6 +154,8 @@ Comparison join(const std::vector<SampleSums>& samples, size_t pairs) {
     same += sample.same_top1.value_or(false) ? 1 : 0;
   }
   for (const Sums& s : totals) result.sqnr_db.push_back(sqnr_db(s.signal, s.noise));
+  result.same_outputs = hashes.size() == 1;
+  result.float_classes = classes.size();
   result.output_sqnr_db = sqnr_db(outputs.signal, outputs.noise);
   if (with_top1 > 0) result.top1_agreement = double(same) / double(with_top1);
   return result;

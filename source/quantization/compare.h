@@ -17,7 +17,10 @@ struct Comparison {
   size_t samples = 0;
   std::vector<std::optional<double>> sqnr_db;  // one a pair; nothing for a tensor that was always zero and stayed so
   std::optional<double> output_sqnr_db;        // over all float outputs of all samples
-  std::optional<double> top1_agreement;        // first float output with more than one element
+  size_t not_finite = 0;                       // samples with NaN or Inf in the float model's outputs
+  bool same_outputs = false;                   // the float model gave every sample the same outputs, bit by bit
+  size_t float_classes = 0;  // different top-1 of the float model; 0 when its only output is no row of class scores
+  std::optional<double> top1_agreement;  // first float output with more than one element
   double int8_mac_share = 1;
 };
 

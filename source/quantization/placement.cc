@@ -209,6 +209,8 @@ class Placer {
     const QuantizedProduct product = quantize_product(weights, channel, bias, size_t(view->channels),
                                                       input_.params[size_t(input_group)], output_scale, input_.weights);
     note(n, product, channel, output_group < 0);
+    notes_[size_t(n)].product_output = graph_.tensor(node.outputs[0]).name;
+    notes_[size_t(n)].channel_from_right = view->channel_from_right;
     QuantParams weight_params = per_channel_weights(product.weight_scale, view->axis);
     weight_params.zero_point.clear();  // empty: 0 for every channel
     node.inputs[1] = add_int8_constant(view->weight, product.weights, std::move(weight_params));

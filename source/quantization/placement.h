@@ -18,6 +18,8 @@ struct NodeNotes {
   std::string float_name,
       int8_name;              // its result in the graph as it was, and the float tensor that holds it now; empty: none
   bool float_output = false;  // a product that writes float
+  std::string product_output;     // an int8 product: its result before any activation, the same name in both graphs
+  size_t channel_from_right = 1;  // where that result's channels lie, counted from the right
 };
 
 struct PlacementInput {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <regex>
 #include <set>
 
 #include "passes/product_weights.h"
@@ -109,83 +108,6 @@ std::string check_average(const Graph& graph, const Node& node) {
                                                                               : "";
 }
 
-/// Empty: NUMERICS has an integer rule for this very node.
-std::string why_not_int8(const Graph& graph, const Node& node) {
-  for (size_t i : data_inputs(graph, node)) {
-    const TensorId id = node.inputs[i];
-    if (!is_activation(graph, id) && !is_float_constant(graph, id))
-      return "its data input is neither a float activation nor a constant";
-  }
-  switch (rule_of(node)) {
-    case QuantRule::kProduct:
-      return check_product(graph, node);
-    case QuantRule::kAddSub:
-    case QuantRule::kMul:
-      return check_constant_operand(graph, node);
-    case QuantRule::kTable:
-      if (!is_activation(graph, node.input(0))) return "its input is a constant";
-      if (!is_table_worthy(node.op)) return "8-bit inputs do not resolve this function";
-      for (size_t i = 1; i < node.inputs.size(); ++i) {
-        if (node.inputs[i] != kNoTensor && !passes::constant_scalar(graph, node.inputs[i]))
-          return "its limits are no constants";
-      }
-      return "";
-    case QuantRule::kPRelu:
-      return is_float_constant(graph, node.input(1)) ? "" : "its slope is no constant";
-    case QuantRule::kAverage:
-      return check_average(graph, node);
-    case QuantRule::kPassThrough:
-      return node.op == Op::Concat || is_activation(graph, node.input(0)) ? check_pass_through(graph, node)
-                                                                          : "its data is a constant";
-    case QuantRule::kResize:
-      return check_resize(node);
-    case QuantRule::kFloatOnly:
-      break;
-  }
-  return "no int8 form";
-}
-
-/// Skip patterns: compiled once, each must match some node.
-class SkipList {
- public:
-  Status compile(const Graph& graph, const std::vector<std::string>& patterns,
-                 const std::vector<std::string>& original_names) {
-    for (const std::string& pattern : patterns) {
-      std::regex regex;
-      try {
-        regex = std::regex(pattern);
-      } catch (const std::regex_error& error) {
-        return invalid_argument("--skip '" + pattern + "' is no regular expression: " + error.what());
-      }
-      bool matched = false;
-      for (const Node& node : graph.nodes) {
-        if (!matches(graph, node, regex)) continue;
-        skipped_.insert(&node);
-        matched = true;
-      }
-      if (!matched) return no_match(pattern, regex, original_names);
-    }
-    return {};
-  }
-  bool contains(const Node& node) const { return skipped_.count(&node) != 0; }
-
- private:
-  static Status no_match(const std::string& pattern, const std::regex& regex,
-                         const std::vector<std::string>& original_names) {
-    for (const std::string& name : original_names) {
-      if (!std::regex_search(name, regex)) continue;
-      return invalid_argument("--skip '" + pattern +
-                              "' matches only nodes that were folded into another operator, such as '" + name +
-                              "'; name the convolution or product before it");
-    }
-    return invalid_argument("--skip '" + pattern + "' matches no node; names are listed by lq-inspect");
-  }
-  static bool matches(const Graph& graph, const Node& node, const std::regex& regex) {
-    return std::regex_search(node.name, regex) || std::regex_search(node_label(graph, node), regex);
-  }
-  std::set<const Node*> skipped_;
-};
-
 /// Takes candidates back until no rule objects. Only ever int8 -> float, so it ends.
 class Demotion {
  public:
@@ -198,6 +120,7 @@ class Demotion {
 
  private:
   bool is_int8(int n) const { return n >= 0 && plan_[size_t(n)].precision == Precision::kInt8; }
+  bool may_demote(size_t n) const { return is_int8(int(n)) && !plan_[n].pinned; }
   bool reads_as_data(int n, TensorId id) const {
     const Node& node = graph_.nodes[size_t(n)];
     for (size_t i : data_inputs(graph_, node)) {
@@ -228,7 +151,7 @@ class Demotion {
     bool changed = false;
     for (size_t n = graph_.nodes.size(); n-- > 0;) {
       const Node& node = graph_.nodes[n];
-      if (!is_int8(int(n)) || rule_of(node) == QuantRule::kProduct) continue;
+      if (!may_demote(n) || rule_of(node) == QuantRule::kProduct) continue;
       int in_int8, in_float;
       count_readers(node, in_int8, in_float);
       if (in_int8 > 0) continue;
@@ -243,7 +166,7 @@ class Demotion {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       const Node& node = graph_.nodes[n];
       const QuantRule rule = rule_of(node);
-      if (!is_int8(int(n)) || rule == QuantRule::kProduct || any_input_from_int8(node)) continue;
+      if (!may_demote(n) || rule == QuantRule::kProduct || any_input_from_int8(node)) continue;
       int in_int8, in_float;
       count_readers(node, in_int8, in_float);
       // Moving float values early to int8 is exact and cheaper, if no float reader would see the rounding.
@@ -271,7 +194,7 @@ class Demotion {
     bool changed = false;
     for (size_t n = graph_.nodes.size(); n-- > 0;) {
       const Node& node = graph_.nodes[n];
-      if (!is_int8(int(n)) || rule_of(node) != QuantRule::kAddSub) continue;
+      if (!may_demote(n) || rule_of(node) != QuantRule::kAddSub) continue;
       for (int reader : index_.consumers(node.outputs[0])) {
         const Node& next = graph_.nodes[size_t(reader)];
         if (is_int8(reader) || (!is_normalization(next) && !residual_.count(reader))) continue;
@@ -347,26 +270,67 @@ std::vector<size_t> data_inputs(const Graph& graph, const Node& node) {
   }
 }
 
-Result<PrecisionPlan> plan_precision(const Graph& graph, const std::vector<std::string>& skip,
-                                     const std::vector<std::string>& original_names) {
-  SkipList skipped;
-  LQ_RETURN_IF_ERROR(skipped.compile(graph, skip, original_names));
+std::string why_not_int8(const Graph& graph, const Node& node) {
+  const TensorId out = node.output(0);
+  if (out != kNoTensor && graph.tensor(out).dtype != DType::Float32) return "its result is not float";
+  for (size_t i : data_inputs(graph, node)) {
+    const TensorId id = node.inputs[i];
+    if (!is_activation(graph, id) && !is_float_constant(graph, id))
+      return "its data input is neither a float activation nor a constant";
+  }
+  switch (rule_of(node)) {
+    case QuantRule::kProduct:
+      return check_product(graph, node);
+    case QuantRule::kAddSub:
+    case QuantRule::kMul:
+      return check_constant_operand(graph, node);
+    case QuantRule::kTable:
+      if (!is_activation(graph, node.input(0))) return "its input is a constant";
+      if (!is_table_worthy(node.op)) return "8-bit inputs do not resolve this function";
+      for (size_t i = 1; i < node.inputs.size(); ++i) {
+        if (node.inputs[i] != kNoTensor && !passes::constant_scalar(graph, node.inputs[i]))
+          return "its limits are no constants";
+      }
+      return "";
+    case QuantRule::kPRelu:
+      return is_float_constant(graph, node.input(1)) ? "" : "its slope is no constant";
+    case QuantRule::kAverage:
+      return check_average(graph, node);
+    case QuantRule::kPassThrough:
+      return node.op == Op::Concat || is_activation(graph, node.input(0)) ? check_pass_through(graph, node)
+                                                                          : "its data is a constant";
+    case QuantRule::kResize:
+      return check_resize(node);
+    case QuantRule::kFloatOnly:
+      break;
+  }
+  return "no int8 form";
+}
+
+PrecisionPlan plan_precision(const Graph& graph, const NodeRequests& requests) {
   PrecisionPlan plan(graph.nodes.size());
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     const TensorId out = node.output(0);
     if (out != kNoTensor && graph.tensor(out).dtype != DType::Float32) {
       plan[n].precision = Precision::kNotFloat;
-    } else if (skipped.contains(node)) {
-      plan[n].reason = "asked for (--skip)";
+    } else if (requests[n].wish == Wish::kFloat) {
+      plan[n].reason = requests[n].reason;
     } else {
       plan[n].reason = why_not_int8(graph, node);
       if (plan[n].reason.empty()) plan[n].precision = Precision::kInt8;
+      plan[n].pinned = plan[n].reason.empty() && requests[n].wish == Wish::kInt8;
     }
   }
   Demotion(graph, plan).run();
   fuse_activations(graph, plan);
   return plan;
+}
+
+Result<PrecisionPlan> plan_precision(const Graph& graph, const std::vector<std::string>& skip,
+                                     const std::vector<std::string>& original_names) {
+  LQ_ASSIGN_OR_RETURN(const NodeRequests requests, resolve_requests(graph, skip, {}, original_names));
+  return plan_precision(graph, requests);
 }
 
 }  // namespace lq::quantization

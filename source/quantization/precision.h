@@ -6,6 +6,7 @@
 
 #include "graph/graph.h"
 #include "graph/op_def.h"
+#include "quantization/node_requests.h"
 
 namespace lq::quantization {
 
@@ -18,6 +19,7 @@ enum class Precision : uint8_t {
 struct NodePlan {
   Precision precision = Precision::kFloat;
   std::string reason;         // why it is float; empty for int8
+  bool pinned = false;        // int8 because it was asked for: the rules below do not take it back
   int fused_activation = -1;  // int8: the Relu or Clip behind it that only narrows its output range; a node index
   int fused_into = -1;        // int8 Relu or Clip: the node it is fused into
 };
@@ -36,16 +38,19 @@ bool is_weight_product(const Graph& graph, const Node& node);
 /// True when the tensor is a float32 constant.
 bool is_float_constant(const Graph& graph, TensorId id);
 
-/// Decides for every node. `skip`: ECMAScript regular expressions searched in node names and labels; one that is
-/// malformed or matches no node is an error. Rules, in order:
+/// Why `node` cannot compute in int8; empty when NUMERICS has an integer rule for this very node.
+std::string why_not_int8(const Graph& graph, const Node& node);
+
+/// Decides for every node. Wishes come first (an int8 wish for a node without int8 form has no effect); then, in order:
 ///  1. a node is a candidate when NUMERICS has an integer rule for it and its weights are usable constants;
 ///  2. operators that lead to float operators and outputs only stay float (the product before them writes float
 ///  anyway),
 ///     unless they are products: logits, boxes and scores keep float resolution;
 ///  3. elementwise operators that read float values only stay float: quantizing later costs one rounding less;
 ///  4. a residual sum that a normalization reads stays float, since normalizations want its full range.
-/// `original_names`: nodes of the model before operators were folded, so that the error can tell a folded node from a
-/// typo.
+PrecisionPlan plan_precision(const Graph& graph, const NodeRequests& requests);
+
+/// The same with skip patterns only, see resolve_requests.
 Result<PrecisionPlan> plan_precision(const Graph& graph, const std::vector<std::string>& skip,
                                      const std::vector<std::string>& original_names = {});
 

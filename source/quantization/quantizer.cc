@@ -4,11 +4,16 @@
 #include <algorithm>
 #include <set>
 
+#include "calibration/sample_stats.h"
 #include "passes/passes.h"
 #include "quantization/activation_ranges.h"
+#include "quantization/bias_correction.h"
 #include "quantization/compare.h"
+#include "quantization/doctor.h"
 #include "quantization/first_sample.h"
+#include "quantization/mixed_precision.h"
 #include "quantization/placement.h"
+#include "quantization/plan_file.h"
 #include "quantization/report.h"
 #include "runtime/session.h"
 
@@ -17,10 +22,21 @@ namespace {
 
 using namespace quantization;
 
+constexpr double kStageGmacs = 500;
+constexpr size_t kFewestSamples = 8;
+constexpr size_t kSensitivitySamples = 16;  // two runs of each for every layer
+
 struct ParsedOptions {
   RangeOptions ranges;
   WeightGranularity weights = WeightGranularity::kPerChannel;
+  bool correct_biases = true;
 };
+
+Result<bool> parse_switch(const char* option, const std::string& text) {
+  if (text == "on") return true;
+  if (text == "off") return false;
+  return invalid_argument(std::string(option) + " '" + text + "': use on or off");
+}
 
 Result<ParsedOptions> parse(const QuantizeOptions& options) {
   ParsedOptions parsed;
@@ -32,6 +48,7 @@ Result<ParsedOptions> parse(const QuantizeOptions& options) {
   } else if (options.weights != "per-channel") {
     return invalid_argument("--weights '" + options.weights + "': use per-channel or per-tensor");
   }
+  LQ_ASSIGN_OR_RETURN(parsed.correct_biases, parse_switch("--bias-correction", options.bias_correction));
   if (options.threads < 1) return invalid_argument("--threads must be at least 1");
   return parsed;
 }
@@ -59,14 +76,18 @@ class Quantizer {
   Quantizer(ModelIr& model, const QuantizeOptions& options) : model_(model), options_(options) {
     collector_.threads = options.threads;
     collector_.progress = [this](const calibration::Progress& p) {
-      static constexpr const char* kStages[] = {"", "calibrating: ranges", "calibrating: histograms",
+      static constexpr const char* kStages[] = {"looking at samples", "calibrating: ranges", "calibrating: histograms",
                                                 "comparing with float"};
       if (options_.progress) options_.progress(kStages[std::clamp(p.pass, 0, 3)], p.done, p.total);
     };
   }
 
   Result<QuantizeReport> run() {
+    if (!options_.plan.empty()) {
+      LQ_ASSIGN_OR_RETURN(plan_file_, read_plan(options_.plan, options_));
+    }
     LQ_ASSIGN_OR_RETURN(parsed_, parse(options_));
+    report_.options = describe_options(options_);
     std::vector<std::string> original_names;
     for (const Node& node : model_.main().nodes) original_names.push_back(node.name);
     // Weights behind Reshape, Transpose or Cast of a constant become constants first: the passes look for those.
@@ -77,10 +98,12 @@ class Quantizer {
     make_names_unique(model_.main());
     if (options_.float_only) return keep_float();
     // Pattern errors come before the data is touched: they need no samples to be found.
-    LQ_ASSIGN_OR_RETURN(plan_, plan_precision(model_.main(), options_.skip, original_names));
-    groups_ = ParamGroups::build(model_.main(), plan_);
-    LQ_RETURN_IF_ERROR(calibrate_groups());
-    LQ_RETURN_IF_ERROR(place());
+    LQ_RETURN_IF_ERROR(resolve_wishes(original_names));
+    LQ_RETURN_IF_ERROR(check_samples());
+    LQ_RETURN_IF_ERROR(collect());
+    if (options_.max_drop && !plan_file_) LQ_RETURN_IF_ERROR(find_precisions());
+    LQ_RETURN_IF_ERROR(build(true));
+    describe();
     LQ_RETURN_IF_ERROR(compare());
     return std::move(report_);
   }
@@ -88,6 +111,20 @@ class Quantizer {
  private:
   void log(const std::string& line) const {
     if (options_.log) options_.log(line);
+  }
+
+  /// What the user asked of single nodes, and the precisions that follow. A plan has the last word: what its own skip
+  /// and precision options asked for is in its nodes already.
+  Status resolve_wishes(const std::vector<std::string>& original_names) {
+    if (plan_file_) {
+      wishes_.resize(model_.main().nodes.size());
+      LQ_RETURN_IF_ERROR(apply_plan(model_.main(), *plan_file_, wishes_).with_context(options_.plan));
+    } else {
+      LQ_ASSIGN_OR_RETURN(wishes_, resolve_requests(model_.main(), options_.skip, options_.precision, original_names));
+    }
+    plan_ = plan_precision(model_.main(), wishes_);
+    groups_ = ParamGroups::build(model_.main(), plan_);
+    return {};
   }
 
   Result<QuantizeReport> keep_float() {
@@ -100,31 +137,100 @@ class Quantizer {
   Result<calibration::DataSource> open_samples(size_t limit) const {
     if (options_.calibration_dir.empty()) return invalid_argument("no calibration folder: give --calib DIR");
     return calibration::DataSource::open(options_.calibration_dir,
-                                         calibration::input_specs(model_, options_.input_shapes), limit);
+                                         calibration::input_specs(model_, options_.input_shapes), limit, dropped_);
   }
 
-  Status calibrate_groups() {
-    LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_samples(options_.max_samples));
-    log("calibrating " + std::to_string(groups_.groups().size()) + " tensors on " + std::to_string(source.size()) +
-        " samples");
-    LQ_ASSIGN_OR_RETURN(const Calibration calibration, calibrate(model_, groups_, parsed_.ranges, source, collector_));
-    ranges_ = choose_group_ranges(groups_, calibration, parsed_.ranges);
-    report_.samples_used = calibration.ranges.used;
-    for (const auto& sample : calibration.ranges.skipped) report_.skipped.push_back({sample.name, sample.reason});
-    for (const auto& sample : source.ignored()) report_.ignored.push_back({sample.name, sample.reason});
-    const ReportInput input{model_.main(), plan_, groups_, ranges_};
-    describe_nodes(input, report_);
-    warn_about_data(model_, calibration, input, report_);
-    LQ_RETURN_IF_ERROR(note_first_sample(model_, source, calibration.ranges.skipped, report_));
-    warn_about_branches(model_, report_);
-    if (report_.int8_nodes == 0)
-      report_.warnings.push_back(
-          {"no operator has an int8 form: the model stays float", "see the reasons in the node table"});
+  /// What the doctor says of the samples; with --drop-outliers the unfit ones are as if they were not there.
+  Status check_samples() {
+    LQ_ASSIGN_OR_RETURN(const calibration::DataSource source,
+                        open_samples(options_.drop_outliers ? 0 : options_.max_samples));
+    const std::vector<calibration::SampleStats> stats = calibration::describe_samples(source, collector_);
+    const std::vector<calibration::SampleFinding> findings = calibration::find_outliers(stats);
+    warn_about_samples(stats, findings, options_.drop_outliers, report_);
+    if (!options_.drop_outliers) return {};
+    for (const calibration::SampleFinding& finding : findings) {
+      if (finding.is_outlier()) dropped_.insert(stats[finding.sample].name);
+    }
+    if (dropped_.size() == stats.size())
+      return invalid_argument(options_.calibration_dir + ": --drop-outliers would leave no sample");
     return {};
   }
 
-  Status place() {
+  Status collect() {
+    LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_samples(options_.max_samples));
+    log("calibrating " + std::to_string(groups_.groups().size()) + " tensors on " + std::to_string(source.size()) +
+        " samples");
+    const bool precisions_may_change = options_.max_drop.has_value() || plan_file_.has_value();
+    LQ_ASSIGN_OR_RETURN(calibration_,
+                        calibrate(model_, groups_, parsed_.ranges, source, collector_, precisions_may_change));
+    report_.samples_used = calibration_.ranges.used;
+    for (const auto& sample : calibration_.ranges.skipped) report_.skipped.push_back({sample.name, sample.reason});
+    for (const auto& sample : source.ignored()) report_.ignored.push_back({sample.name, sample.reason});
+    LQ_RETURN_IF_ERROR(note_first_sample(model_, source, calibration_.ranges.skipped, report_));
     float_model_ = model_;  // shares the constants
+    return {};
+  }
+
+  /// --max-drop: which operators go back to float.
+  Status find_precisions() {
+    LQ_ASSIGN_OR_RETURN(const calibration::DataSource samples, open_samples(kSensitivitySamples));
+    LQ_ASSIGN_OR_RETURN(const ValidationData validation, open_validation());
+    SensitivityInput input;
+    const NodeRequests asked = wishes_;
+    input.float_model = &float_model_, input.wishes = &asked, input.samples = &samples;
+    input.run = collector_;
+    input.run.progress = nullptr;  // progress is told by layer and trial, not by sample
+    input.progress = options_.progress;
+    input.build = [this](const NodeRequests& wishes, bool final) -> Result<ModelIr> {
+      wishes_ = wishes;
+      LQ_RETURN_IF_ERROR(build(final));
+      return model_;
+    };
+    report_.mixed_precision.emplace();
+    LQ_ASSIGN_OR_RETURN(wishes_,
+                        search_mixed_precision(input, validation, *options_.max_drop, *report_.mixed_precision));
+    return {};
+  }
+
+  /// The validation folder; without one the calibration samples, whose labels nobody knows.
+  Result<ValidationData> open_validation() const {
+    if (!options_.validation_dir.empty())
+      return quantization::open_validation(options_, calibration::input_specs(float_model_, options_.input_shapes));
+    LQ_ASSIGN_OR_RETURN(calibration::DataSource samples, open_samples(options_.max_samples));
+    return ValidationData{std::move(samples), {}, 0};
+  }
+
+  /// The quantized model that follows from wishes_, from the float model anew. `final`: with the stages that only make
+  /// it better.
+  Status build(bool final) {
+    model_ = float_model_;
+    plan_ = plan_precision(model_.main(), wishes_);
+    groups_ = ParamGroups::build(model_.main(), plan_);
+    ranges_ = choose_group_ranges(groups_, calibration_, parsed_.ranges);
+    unplanned_ = plan_file_ ? apply_plan_ranges(model_.main(), groups_, *plan_file_, parsed_.ranges, ranges_) : 0;
+    LQ_RETURN_IF_ERROR(place());
+    return final ? correct_bias() : Status();
+  }
+
+  void describe() {
+    report_.plan = write_plan(options_, float_model_.main(), plan_, groups_, ranges_, parsed_.ranges);
+    const ReportInput input{float_model_.main(), plan_, groups_, ranges_};
+    describe_nodes(input, report_);
+    describe_tensors(input, calibration_, report_);
+    warn_about_data(float_model_, calibration_, input, report_);
+    warn_about_branches(float_model_, report_);
+    warn_about_weights(input, notes_, report_);
+    examine_weights(input, model_.main(), parsed_.weights == WeightGranularity::kPerTensor, report_);
+    if (unplanned_ > 0)
+      report_.warnings.push_back(
+          {std::to_string(unplanned_) + " int8 tensors have no range in the plan: it was measured",
+           "write the plan anew with --save-plan"});
+    if (report_.int8_nodes == 0)
+      report_.warnings.push_back(
+          {"no operator has an int8 form: the model stays float", "see the reasons in the node table"});
+  }
+
+  Status place() {
     PlacementInput input;
     input.plan = &plan_;
     input.groups = &groups_;
@@ -136,8 +242,39 @@ class Quantizer {
     LQ_RETURN_IF_ERROR(place_quantization(model_.main(), input, notes_));
     remove_dead(model_.main());
     LQ_RETURN_IF_ERROR(infer_shapes(model_, nullptr));
-    LQ_RETURN_IF_ERROR(verify(model_).with_context("the quantized graph"));
-    warn_about_weights({float_model_.main(), plan_, groups_, ranges_}, notes_, report_);
+    return verify(model_).with_context("the quantized graph");
+  }
+
+  /// Samples for a stage that runs the model `runs` times on each: at most `most`, fewer for large models, so that the
+  /// stage spends about kStageGmacs billion multiply-adds.
+  Result<calibration::DataSource> open_measured(double runs, size_t most) {
+    if (gmacs_ == 0) {
+      LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_samples(options_.max_samples));
+      LQ_ASSIGN_OR_RETURN(gmacs_, giga_macs(model_, source));
+    }
+    size_t count = std::min(most, std::max(kFewestSamples, size_t(kStageGmacs / (gmacs_ * std::max(runs, 1.0)))));
+    if (options_.max_samples > 0) count = std::min(count, options_.max_samples);
+    return open_samples(count);
+  }
+
+  MeasureOptions measuring() const {
+    MeasureOptions measure;
+    measure.run = collector_;
+    measure.progress = options_.progress;
+    return measure;
+  }
+
+  Status correct_bias() {
+    if (!parsed_.correct_biases) return {};
+    std::vector<CorrectedProduct> products;
+    for (const NodeNotes& notes : notes_) {
+      if (!notes.product_output.empty()) products.push_back({notes.product_output, notes.channel_from_right});
+    }
+    LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_measured(double(products.size()) / 2 + 1, 64));
+    LQ_ASSIGN_OR_RETURN(const BiasCorrectionReport done,
+                        correct_biases(float_model_, model_, products, source, measuring()));
+    log("corrected the bias of " + std::to_string(done.products) + " products on " + std::to_string(done.samples) +
+        " samples");
     return {};
   }
 
@@ -157,18 +294,25 @@ class Quantizer {
     }
     LQ_ASSIGN_OR_RETURN(const Comparison comparison, compare_models(float_model_, model_, pairs, source, collector_));
     add_comparison(comparison, node_of_pair, report_);
+    warn_about_outputs(comparison, report_);
     return {};
   }
 
   ModelIr& model_;
-  const QuantizeOptions& options_;
+  QuantizeOptions options_;  // a plan's options are laid over them
+  std::optional<PlanFile> plan_file_;
+  NodeRequests wishes_;
   ParsedOptions parsed_;
   calibration::CollectorOptions collector_;
   PrecisionPlan plan_;
   ParamGroups groups_;
   std::vector<GroupRange> ranges_;
   std::vector<NodeNotes> notes_;
+  Calibration calibration_;
+  std::set<std::string> dropped_;  // samples left out by --drop-outliers
+  size_t unplanned_ = 0;           // groups without a range in the plan
   ModelIr float_model_;
+  double gmacs_ = 0;  // of one run; 0: not known yet
   QuantizeReport report_;
 };
 

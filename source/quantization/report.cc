@@ -22,8 +22,9 @@ std::string percent(double share) { return number(100 * share) + " %"; }
 
 std::string label(const Graph& graph, size_t n) { return node_label(graph, graph.nodes[n]); }
 
-void warn(QuantizeReport& report, std::string message, std::string advice) {
-  report.warnings.push_back({std::move(message), std::move(advice)});
+void warn(QuantizeReport& report, std::string message, std::string advice, std::string kind = "model",
+          std::string subject = "") {
+  report.warnings.push_back({std::move(message), std::move(advice), std::move(kind), std::move(subject)});
 }
 
 bool has_preprocessing(const ModelIr& model, const std::string& name) {
@@ -42,13 +43,14 @@ void warn_about_input(const ModelIr& model, const Tensor& tensor, const calibrat
   const bool is_image = tensor.ranked && tensor.shape.size() == 4;
   const float largest = std::max(std::abs(range.min), std::abs(range.max));
   if (tensor.ranked && tensor.shape.size() > 2 && range.min == range.max) {
-    warn(report, what + ": every sample is blank", "check the calibration folder");
+    warn(report, what + ": every sample is blank", "check the calibration folder", "input", tensor.name);
   } else if (is_image && range.min >= 0 && largest > 64 && !has_preprocessing(model, tensor.name)) {
     warn(report, what + ": raw pixels",
-         "fine for a model trained on raw pixels; otherwise give --preprocess or --mean and --std");
+         "fine for a model trained on raw pixels; otherwise give --preprocess or --mean and --std", "input",
+         tensor.name);
   } else if (is_image && largest < 0.05f) {
     warn(report, what + ": small for an image, as if it had been scaled twice",
-         "check --mean and --std, which are in pixel units 0…255");
+         "check --mean and --std, which are in pixel units 0…255", "input", tensor.name);
   }
 }
 
@@ -58,7 +60,7 @@ void warn_about_clipping(const ReportInput& input, QuantizeReport& report) {
     if (share <= kClippedWarning) continue;
     const std::string& name = input.graph.tensor(input.groups.groups()[g].calibrated).name;
     warn(report, percent(share) + " of the values of '" + name + "' lie outside its threshold",
-         "try --method percentile or --method minmax");
+         "try --method percentile or --method minmax", "clipping", name);
   }
 }
 
@@ -94,6 +96,17 @@ std::string branch_advice(const ModelIr& model) {
            (known ? std::to_string(int64_t(t.range->min)) : "VALUE");
   }
   return "make the input that chooses the branch a constant with --fix-input NAME=VALUE";
+}
+
+void add_histogram(const calibration::Histogram& histogram, QuantizeReport::Tensor& row) {
+  constexpr int kFold = calibration::kBins / kReportBins;
+  row.limit = double(histogram.limit());
+  row.tiny = histogram.tiny();
+  row.histogram.assign(2 * kReportBins, 0);
+  for (int b = 0; b < calibration::kBins; ++b) {
+    row.histogram[size_t(kReportBins + b / kFold)] += histogram.positive()[size_t(b)];
+    row.histogram[size_t(kReportBins - 1 - b / kFold)] += histogram.negative()[size_t(b)];
+  }
 }
 
 }  // namespace
@@ -139,6 +152,26 @@ void describe_nodes(const ReportInput& input, QuantizeReport& report) {
   }
 }
 
+void describe_tensors(const ReportInput& input, const Calibration& calibration, QuantizeReport& report) {
+  for (size_t g = 0; g < input.ranges.size(); ++g) {
+    const ParamGroup& group = input.groups.groups()[g];
+    const GroupRange& range = input.ranges[g];
+    QuantizeReport::Tensor row;
+    row.names.push_back(input.graph.tensor(group.calibrated).name);
+    for (TensorId id : group.members) {
+      if (id != group.calibrated) row.names.push_back(input.graph.tensor(id).name);
+    }
+    row.observed_min = double(range.observed.min), row.observed_max = double(range.observed.max);
+    row.min = double(range.threshold.min), row.max = double(range.threshold.max);
+    row.scale = double(scale_at(range.params, 0)), row.zero_point = zero_point_at(range.params, 0);
+    row.qmin = range.params.qmin, row.qmax = range.params.qmax;
+    row.clipped_share = range.clipped_share;
+    const int tap = calibration.tap_of(group.calibrated);
+    if (tap >= 0 && calibration.histograms) add_histogram(calibration.histograms->histograms[size_t(tap)], row);
+    report.tensors.push_back(std::move(row));
+  }
+}
+
 void warn_about_data(const ModelIr& model, const Calibration& calibration, const ReportInput& input,
                      QuantizeReport& report) {
   if (calibration.ranges.used < kFewSamples) {
@@ -152,7 +185,7 @@ void warn_about_data(const ModelIr& model, const Calibration& calibration, const
       warn(report,
            "'" + tensor.name + "' holds " + std::to_string(stats.nan) + " NaN and " + std::to_string(stats.inf) +
                " infinite values, first in sample " + stats.first_bad_sample,
-           "they were left out; check the sample and the model");
+           "they were left out; check the sample and the model", "not-finite", tensor.name);
     }
   }
   for (TensorId id : input.graph.inputs) {
@@ -169,13 +202,13 @@ void warn_about_weights(const ReportInput& input, const std::vector<NodeNotes>& 
       warn(report,
            label(input.graph, n) + ": " + std::to_string(notes[n].zero_channels) +
                " dead output channels (weights zero, or nothing beside their bias)",
-           "they cost time and give a constant; prune them before export");
+           "they cost time and give a constant; prune them before export", "dead-channels", input.graph.nodes[n].name);
     }
     if (notes[n].raised_channels > 0) {
       warn(report,
            label(input.graph, n) + ": " + std::to_string(notes[n].raised_channels) +
                " channels have coarser weights than usual, since their bias or sum would leave int32",
-           "if accuracy suffers keep the node in float with --skip");
+           "if accuracy suffers keep the node in float with --skip", "coarse-weights", input.graph.nodes[n].name);
     }
   }
 }
@@ -197,7 +230,8 @@ void add_comparison(const Comparison& comparison, const std::vector<size_t>& nod
   warn(report,
        std::to_string(low) + " operators are below " + number(kLowSqnr) + " dB against float, the worst " + row.op +
            " '" + row.name + "' with " + number(*row.sqnr_db) + " dB",
-       "compare accuracy with lq-eval; keep the first of them in float with --skip");
+       "compare accuracy with lq-eval; keep the first of them in float with --skip, or give --max-drop", "low-sqnr",
+       row.name);
 }
 
 }  // namespace lq::quantization

@@ -23,6 +23,10 @@ struct ReportInput {
 /// Node table, counts by operator. Node i of the table is node i of the graph.
 void describe_nodes(const ReportInput& input, QuantizeReport& report);
 
+/// Table of tensors, with histograms folded to at most kReportBins bins a side.
+inline constexpr int kReportBins = 128;
+void describe_tensors(const ReportInput& input, const Calibration& calibration, QuantizeReport& report);
+
 /// Warnings about the model: zero channels, raised scales, clipped values, NaN and Inf, inputs that look wrongly
 /// normalised, few samples.
 void warn_about_data(const ModelIr& model, const Calibration& calibration, const ReportInput& input,

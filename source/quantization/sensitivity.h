@@ -1,0 +1,45 @@
+// What each layer's quantization costs in accuracy, and what its return to float costs in time.
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "calibration/collector.h"
+#include "quantization/node_requests.h"
+#include "quantization/precision.h"
+
+namespace lq::quantization {
+
+/// Makes the quantized model that follows from these wishes. `final`: with the costly last stages (bias correction),
+/// as it would be written.
+using BuildModel = std::function<Result<ModelIr>(const NodeRequests& wishes, bool final)>;
+
+/// An operator that can be given back to float.
+struct Layer {
+  size_t node = 0;       // in the float graph
+  double macs = 0;       // multiply-adds of one run; 0 for elementwise operators
+  double cost = 0;       // what float costs more: multiply-adds and, in the same unit, conversions at its borders
+  double isolated = 0;   // relative error power of the outputs with this layer alone in int8
+  double gain = 0;       // how much of the whole model's goes away with this layer alone in float; may be negative
+  double score() const;  // error it is worth, for ranking
+};
+
+struct SensitivityInput {
+  const ModelIr* float_model = nullptr;
+  const NodeRequests* wishes = nullptr;              // of the user; what he asked for is no candidate
+  const calibration::DataSource* samples = nullptr;  // few: each layer costs two runs of each
+  BuildModel build;
+  calibration::CollectorOptions run;
+  std::function<void(const char* stage, size_t done, size_t total)> progress;
+};
+
+/// Every int8 operator that computes (not those that only move values, nor an activation inside another's epilogue),
+/// in execution order, with macs and cost; errors still 0.
+Result<std::vector<Layer>> find_layers(const SensitivityInput& input);
+
+/// Measures isolated and gain of each layer. Deterministic: sums are joined in sample order.
+Status measure_sensitivity(const SensitivityInput& input, std::vector<Layer>& layers);
+
+/// Wishes with the given layers in float, for `reason`.
+NodeRequests with_float(const NodeRequests& wishes, const std::vector<size_t>& nodes, const std::string& reason);
+
+}  // namespace lq::quantization
