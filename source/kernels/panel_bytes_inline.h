@@ -4,7 +4,7 @@
 //   kLanes                      how many
 //   load(p), broadcast4(p)      unaligned vector; 4 bytes to every lane
 //   dot(acc, u8, s8), pin(v)    acc + Σ of 4 products a lane; keeps v where it is computed
-// and a struct `Store<kVectors>` with store(acc, pixel).
+// and a struct `Store<kVectors>` with store_tile<kPixels>(acc, y_at).
 
 /// One group of 4 channels for every pixel of the tile.
 template <int kPixels, int kVectors>
@@ -53,8 +53,7 @@ __attribute__((noinline)) static void tile(const ConvByteArgs& a, const Store<kV
       add_quad<kPixels, kVectors>(acc, x, block + g.tap[t] + 4 * j, w);
     }
   }
-#pragma GCC unroll 12
-  for (int p = 0; p < kPixels; ++p) out.store(acc[p], y_at[p]);
+  out.template store_tile<kPixels>(acc, y_at);
 }
 
 /// The tile of `n` <= kPixels pixels.

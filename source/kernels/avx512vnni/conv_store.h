@@ -38,6 +38,35 @@ struct S8Store {
     return _mm512_cvtepi32_epi8(_mm512_add_epi32(_mm512_maskz_cvtps_epi32(mask[v], t), zero_point));
   }
 
+  /// A tile. Whole int8 NCHWc8 panels take constants held in registers: a store of bytes may alias what a pointer
+  /// reaches, so all else would be loaded again for every pixel.
+  template <int kPixels>
+  __attribute__((always_inline)) void store_tile(const __m512i (&acc)[kPixels][kVectors], const ptrdiff_t* y_at) const {
+    if (e.float_output || !g.y_blocked || g.lanes != 16 * kVectors) {
+#pragma GCC unroll 8
+      for (int p = 0; p < kPixels; ++p) store(acc[p], y_at[p]);
+      return;
+    }
+    __m512 m[kVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) m[v] = multiplier[v];
+    const __m512 lo = low, hi = high;
+    const __m512i zp = zero_point;
+    const ptrdiff_t block = g.y_block;
+    int8_t* const y = static_cast<int8_t*>(g.y);
+#pragma GCC unroll 8
+    for (int p = 0; p < kPixels; ++p) {
+      int8_t* to = y + y_at[p];
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v, to += 2 * block) {
+        const __m512 t = clamp_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(acc[p][v]), m[v]), lo, hi);
+        const __m128i q = _mm512_cvtepi32_epi8(_mm512_add_epi32(_mm512_cvtps_epi32(t), zp));
+        _mm_storel_epi64(reinterpret_cast<__m128i*>(to), q);
+        _mm_storeh_pd(reinterpret_cast<double*>(to + block), _mm_castsi128_pd(q));
+      }
+    }
+  }
+
   /// One pixel.
   __attribute__((always_inline)) void store(const __m512i* acc, ptrdiff_t pixel) const {
     if (e.float_output) return store_float(acc, pixel);

@@ -72,7 +72,8 @@ template <int kPairs>
 
 }  // namespace
 
-void depthwise_u8(const DepthwiseByteArgs& a) {
+void depthwise_u8(const DepthwiseByteArgs& args) {
+  const DepthwiseByteArgs a = args;  // bytes stored may alias what a pointer reaches
   const StoreTwo out(a);
   const int span = int(depthwise_span(a.cols, a.stride_w, a.taps_w, a.dilation_w));
   const ptrdiff_t step = ptrdiff_t(a.stride_w) * 32;

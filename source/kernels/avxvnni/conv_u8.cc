@@ -24,8 +24,11 @@ struct Store {
   avx2::S8Store<2> both;
   avx2::S8Store<1> first;
   __attribute__((always_inline)) Store(const PanelGeometry& g, const Epilogue& e) : both(g, e), first(g, e) {}
-  __attribute__((always_inline)) void store(const __m256i* acc, ptrdiff_t pixel) const {
-    both.g.lanes > kBlock ? both.store(acc, pixel) : first.store(acc, pixel);
+  template <int kPixels>
+  __attribute__((always_inline)) void store_tile(const __m256i (&acc)[kPixels][kVectors], const ptrdiff_t* y_at) const {
+#pragma GCC unroll 6
+    for (int p = 0; p < kPixels; ++p)
+      both.g.lanes > kBlock ? both.store(acc[p], y_at[p]) : first.store(acc[p], y_at[p]);
   }
 };
 
