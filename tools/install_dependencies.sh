@@ -12,7 +12,7 @@ case "$level" in
 esac
 if [ "$level" = tests ]; then
   # googletest: its sources, for the cross build. binutils: nm and readelf of the package test.
-  packages+=(libgtest-dev libgmock-dev googletest libonnx-testdata pkg-config binutils qemu-user g++-aarch64-linux-gnu ccache)
+  packages+=(libgtest-dev libgmock-dev libbenchmark-dev googletest libonnx-testdata pkg-config binutils qemu-user g++-aarch64-linux-gnu ccache)
   # For test/peer. A node from elsewhere brings its own npm, which Debian's package would conflict with.
   command -v node >/dev/null || packages+=(nodejs)
   command -v npm >/dev/null || packages+=(npm)

@@ -26,9 +26,10 @@ build() {  # build PRESET TARGET…: quiet unless something fails
 # What a phone runs, on this machine: the floors that ship, and models the release build quantized, whose bits must be the same there.
 cross_tests="base numerics graph kernels format passes runtime capi golden"
 cross() {
-  build aarch64-qemu $(printf 'test_%s ' $cross_tests)
+  build aarch64-qemu lq-conform $(printf 'test_%s ' $cross_tests)
   ctest --preset release -R '^golden_models$'
   LQ_GOLDEN_DIR=$PWD/build/release/golden ctest --preset aarch64-qemu -R "^test_(${cross_tests// /|})\$" -j "$jobs"
+  test/conformance/run_all.sh build/release build/aarch64-qemu
 }
 # Tests skip what the machine lacks (the folder ../shared, an ISA, root); the summary says so, each with its reason.
 print_skipped() {
