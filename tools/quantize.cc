@@ -232,6 +232,10 @@ int main(int argc, char** argv) {
   app.add_option("--weights", q.weights, "default per-channel")
       ->type_name("per-channel|per-tensor")
       ->group("Quantization");
+  app.add_option("--rounding", q.rounding,
+                 "of weights; adaround: so that results of products change least (default nearest)")
+      ->type_name("nearest|adaround")
+      ->group("Quantization");
   app.add_option("--bias-correction", q.bias_correction, "take mean errors of products out of their bias (default on)")
       ->type_name("on|off")
       ->group("Quantization");

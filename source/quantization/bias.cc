@@ -74,4 +74,13 @@ QuantizedProduct quantize_product(const std::vector<float>& weights, const std::
   return result;
 }
 
+std::vector<double> largest_weight_sums(const QuantizedProduct& product, const QuantParams& input) {
+  const int32_t zero_point = zero_point_at(input, 0);
+  const double peak = double(std::max(input.qmax - zero_point, zero_point - input.qmin));
+  std::vector<double> sums;
+  for (size_t c = 0; c < product.weight_scale.size(); ++c)
+    sums.push_back((kInt32Max - (product.bias.empty() ? 0.0 : std::abs(double(product.bias[c])))) / peak);
+  return sums;
+}
+
 }  // namespace lq::quantization

@@ -24,4 +24,7 @@ QuantizedProduct quantize_product(const std::vector<float>& weights, const std::
                                   const std::vector<double>& bias, size_t channels, const QuantParams& input,
                                   float output_scale, WeightGranularity granularity);
 
+/// Σ|q_w| that each channel of `product` may have at most beside its bias.
+std::vector<double> largest_weight_sums(const QuantizedProduct& product, const QuantParams& input);
+
 }  // namespace lq::quantization

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "passes/rewrite.h"
+#include "quantization/compare.h"
 
 namespace lq::quantization {
 namespace {
@@ -201,7 +201,15 @@ Result<BiasCorrectionReport> correct_biases(const ModelIr& float_model, ModelIr&
                                             const std::vector<CorrectedProduct>& products,
                                             const calibration::DataSource& source, const MeasureOptions& options) {
   if (products.empty()) return BiasCorrectionReport();
-  return Corrector(float_model, int8_model, products, source, options).run();
+  const ModelIr before = int8_model;  // shares the constants
+  LQ_ASSIGN_OR_RETURN(BiasCorrectionReport report, Corrector(float_model, int8_model, products, source, options).run());
+  LQ_ASSIGN_OR_RETURN(const Comparison without, compare_models(float_model, before, {}, source, options.run));
+  LQ_ASSIGN_OR_RETURN(const Comparison with, compare_models(float_model, int8_model, {}, source, options.run));
+  report.before_db = without.output_sqnr_db;
+  report.after_db = with.output_sqnr_db;
+  report.kept = !report.before_db || !report.after_db || *report.after_db >= *report.before_db + kLeastGainDb;
+  if (!report.kept) int8_model = before, report.products = 0;
+  return report;
 }
 
 }  // namespace lq::quantization

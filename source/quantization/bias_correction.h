@@ -2,6 +2,7 @@
 // its int32 bias. (Nagel et al. 2019, "Data-Free Quantization Through Weight Equalization and Bias Correction",
 // section 4.2 and appendix D: empirical variant, layer after layer.)
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,16 +16,21 @@ struct CorrectedProduct {
   size_t channel_from_right = 1;  // the result's channel axis, counted from the right (1 = last)
 };
 
+inline constexpr double kLeastGainDb = 0.3;
+
 struct BiasCorrectionReport {
-  size_t products = 0;  // whose bias changed
-  size_t samples = 0;   // that each mean is of, at most
+  size_t products = 0;                        // whose bias changed
+  size_t samples = 0;                         // that each mean is of, at most
+  bool kept = true;                           // false: the gain was too small, nothing was changed
+  std::optional<double> before_db, after_db;  // output SQNR on the samples; nothing without float outputs
 };
 
 /// Walks `products` (in execution order) and makes each one's result agree with the float model's on average, given
 /// all corrections before it. The error of a channel is measured per sample; only what stands out of its variation
 /// between samples is corrected (shrunk by 1 − variance of the mean / mean²), so that few samples do no harm. A bias
-/// that would leave the accumulator's bound stays. The result depends neither on threads nor on the samples' order of
-/// completion. Samples are fewer for large models: about `budget_gmacs` multiply-adds are spent.
+/// that would leave the accumulator's bound stays. The whole is kept only if the model's output SQNR on the samples
+/// rises by kLeastGainDb: where mean errors hardly matter, corrections would carry the calibration data's peculiarities
+/// into the model. The result depends neither on threads nor on the samples' order of completion.
 Result<BiasCorrectionReport> correct_biases(const ModelIr& float_model, ModelIr& int8_model,
                                             const std::vector<CorrectedProduct>& products,
                                             const calibration::DataSource& source, const MeasureOptions& options);

@@ -1,10 +1,12 @@
 // Writes the decisions into the graph: explicit QuantizeLinear and DequantizeLinear, int8 weights, int32 bias.
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "graph/graph.h"
+#include "quantization/adaround.h"
 #include "quantization/param_groups.h"
 #include "quantization/precision.h"
 #include "quantization/weights.h"
@@ -28,6 +30,8 @@ struct PlacementInput {
   std::vector<QuantParams> params;                // one a group
   std::vector<std::optional<ValueRange>> ranges;  // one a group: what calibration saw (or the fixed range)
   WeightGranularity weights = WeightGranularity::kPerChannel;
+  const std::map<int, WeightMoments>* moments = nullptr;  // by node; given: AdaRound instead of nearest rounding
+  int threads = 1;
 };
 
 /// Rewrites `graph`, whose tensor names must be unique. Meaning of the result: docs/NUMERICS.md. Shapes of new tensors

@@ -22,7 +22,7 @@ namespace {
 
 using namespace quantization;
 
-constexpr double kStageGmacs = 500;
+constexpr double kStageGmacs = 300;
 constexpr size_t kFewestSamples = 8;
 constexpr size_t kSensitivitySamples = 16;  // two runs of each for every layer
 
@@ -30,6 +30,7 @@ struct ParsedOptions {
   RangeOptions ranges;
   WeightGranularity weights = WeightGranularity::kPerChannel;
   bool correct_biases = true;
+  bool adaround = false;
 };
 
 Result<bool> parse_switch(const char* option, const std::string& text) {
@@ -48,6 +49,9 @@ Result<ParsedOptions> parse(const QuantizeOptions& options) {
   } else if (options.weights != "per-channel") {
     return invalid_argument("--weights '" + options.weights + "': use per-channel or per-tensor");
   }
+  parsed.adaround = options.rounding == "adaround";
+  if (!parsed.adaround && options.rounding != "nearest")
+    return invalid_argument("--rounding '" + options.rounding + "': use nearest or adaround");
   LQ_ASSIGN_OR_RETURN(parsed.correct_biases, parse_switch("--bias-correction", options.bias_correction));
   if (options.threads < 1) return invalid_argument("--threads must be at least 1");
   return parsed;
@@ -208,6 +212,7 @@ class Quantizer {
     groups_ = ParamGroups::build(model_.main(), plan_);
     ranges_ = choose_group_ranges(groups_, calibration_, parsed_.ranges);
     unplanned_ = plan_file_ ? apply_plan_ranges(model_.main(), groups_, *plan_file_, parsed_.ranges, ranges_) : 0;
+    if (final) LQ_RETURN_IF_ERROR(read_moments());
     LQ_RETURN_IF_ERROR(place());
     return final ? correct_bias() : Status();
   }
@@ -235,6 +240,8 @@ class Quantizer {
     input.plan = &plan_;
     input.groups = &groups_;
     input.weights = parsed_.weights;
+    input.moments = moments_.empty() ? nullptr : &moments_;
+    input.threads = options_.threads;
     for (const GroupRange& range : ranges_) {
       input.params.push_back(range.params);
       input.ranges.push_back(range.threshold);
@@ -264,6 +271,14 @@ class Quantizer {
     return measure;
   }
 
+  /// What AdaRound needs; only the final build is worth it.
+  Status read_moments() {
+    if (!parsed_.adaround) return {};
+    LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_measured(1, 64));
+    LQ_ASSIGN_OR_RETURN(moments_, collect_moments(model_, plan_, source, measuring()));
+    return {};
+  }
+
   Status correct_bias() {
     if (!parsed_.correct_biases) return {};
     std::vector<CorrectedProduct> products;
@@ -273,8 +288,9 @@ class Quantizer {
     LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_measured(double(products.size()) / 2 + 1, 64));
     LQ_ASSIGN_OR_RETURN(const BiasCorrectionReport done,
                         correct_biases(float_model_, model_, products, source, measuring()));
-    log("corrected the bias of " + std::to_string(done.products) + " products on " + std::to_string(done.samples) +
-        " samples");
+    log(!done.kept ? "bias correction gains too little on " + std::to_string(done.samples) + " samples: left out"
+                   : "corrected the bias of " + std::to_string(done.products) + " products on " +
+                         std::to_string(done.samples) + " samples");
     return {};
   }
 
@@ -312,6 +328,7 @@ class Quantizer {
   std::set<std::string> dropped_;  // samples left out by --drop-outliers
   size_t unplanned_ = 0;           // groups without a range in the plan
   ModelIr float_model_;
+  std::map<int, WeightMoments> moments_;  // by node; empty: nearest rounding
   double gmacs_ = 0;  // of one run; 0: not known yet
   QuantizeReport report_;
 };
