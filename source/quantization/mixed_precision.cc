@@ -12,7 +12,7 @@ namespace lq::quantization {
 namespace {
 
 constexpr const char* kReason = "given back to float (--max-drop)";
-constexpr size_t kMaxReturns = 16;  // layers tried in int8 again at the end
+constexpr size_t kMaxReturns = 8;  // layers tried in int8 again at the end
 
 /// Measures the drop of a candidate against the float model.
 class Judge {
@@ -79,8 +79,8 @@ class Search {
   Search(const SensitivityInput& input, const Judge& judge, double max_drop)
       : input_(input), judge_(judge), max_drop_(max_drop) {}
 
-  Result<bool> holds(const std::vector<size_t>& nodes) {
-    LQ_ASSIGN_OR_RETURN(const ModelIr model, input_.build(with_float(*input_.wishes, nodes, kReason), true));
+  Result<bool> holds(const std::vector<size_t>& nodes, BuildStage stage = BuildStage::kTrial) {
+    LQ_ASSIGN_OR_RETURN(const ModelIr model, input_.build(with_float(*input_.wishes, nodes, kReason), stage));
     LQ_ASSIGN_OR_RETURN(last_drop, judge_.drop(model));
     if (input_.progress) input_.progress("validating", tried_ + 1, tried_ + 1);
     ++tried_;
@@ -119,6 +119,20 @@ class Search {
       if (ok) nodes = std::move(fewer);
     }
     return {};
+  }
+
+  /// As it will be written the model may be a little off the trial: more of the ranking goes back until it holds, twice
+  /// as many layers each time.
+  Status settle(std::vector<size_t>& nodes, const std::vector<size_t>& ranked) {
+    for (;;) {
+      LQ_ASSIGN_OR_RETURN(const bool ok, holds(nodes, BuildStage::kFinal));
+      if (ok || nodes.size() == ranked.size()) return {};
+      const std::set<size_t> known(nodes.begin(), nodes.end());
+      const size_t wanted = std::min(2 * nodes.size(), ranked.size());
+      for (size_t node : ranked) {
+        if (nodes.size() < wanted && known.count(node) == 0) nodes.push_back(node);
+      }
+    }
   }
 
   double last_drop = 0;
@@ -188,15 +202,16 @@ Result<NodeRequests> search_mixed_precision(const SensitivityInput& input, const
   report.metric = judge.metric();
   report.max_drop = max_drop;
   report.samples = validation.samples.size();
-  LQ_ASSIGN_OR_RETURN(const bool fine, search.holds({}));
+  LQ_ASSIGN_OR_RETURN(const bool fine, search.holds({}, BuildStage::kFinal));
   report.drop_before = report.drop_after = search.last_drop;
   if (fine) return *input.wishes;
   LQ_ASSIGN_OR_RETURN(std::vector<Layer> layers, find_layers(input));
   if (layers.empty()) return *input.wishes;  // what is int8 was asked for
   LQ_RETURN_IF_ERROR(measure_sensitivity(input, layers));
-  LQ_ASSIGN_OR_RETURN(std::vector<size_t> nodes, search.shortest_prefix(rank(layers)));
+  const std::vector<size_t> ranked = rank(layers);
+  LQ_ASSIGN_OR_RETURN(std::vector<size_t> nodes, search.shortest_prefix(ranked));
   LQ_RETURN_IF_ERROR(search.thin_out(nodes, layers));
-  LQ_RETURN_IF_ERROR(search.holds(nodes).status());
+  LQ_RETURN_IF_ERROR(search.settle(nodes, ranked));
   report.drop_after = search.last_drop;
   describe(input.float_model->main(), layers, nodes, report);
   return with_float(*input.wishes, nodes, kReason);

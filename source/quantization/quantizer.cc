@@ -10,6 +10,7 @@
 #include "quantization/bias_correction.h"
 #include "quantization/compare.h"
 #include "quantization/doctor.h"
+#include "quantization/equalization.h"
 #include "quantization/first_sample.h"
 #include "quantization/mixed_precision.h"
 #include "quantization/placement.h"
@@ -99,14 +100,15 @@ class Quantizer {
     LQ_RETURN_IF_ERROR(infer_shapes(model_, &evaluator));
     for (Graph& graph : model_.graphs) remove_dead(graph);
     LQ_RETURN_IF_ERROR(passes::run_float_pipeline(model_));
+    if (parsed_.weights == WeightGranularity::kPerTensor && !options_.float_only) LQ_RETURN_IF_ERROR(equalize_weights());
     make_names_unique(model_.main());
     if (options_.float_only) return keep_float();
     // Pattern errors come before the data is touched: they need no samples to be found.
     LQ_RETURN_IF_ERROR(resolve_wishes(original_names));
     LQ_RETURN_IF_ERROR(check_samples());
     LQ_RETURN_IF_ERROR(collect());
-    if (options_.max_drop && !plan_file_) LQ_RETURN_IF_ERROR(find_precisions());
-    LQ_RETURN_IF_ERROR(build(true));
+    const bool search = options_.max_drop && !plan_file_;  // its last trial is the final model
+    LQ_RETURN_IF_ERROR(search ? find_precisions() : build(BuildStage::kFinal));
     describe();
     LQ_RETURN_IF_ERROR(compare());
     return std::move(report_);
@@ -115,6 +117,15 @@ class Quantizer {
  private:
   void log(const std::string& line) const {
     if (options_.log) options_.log(line);
+  }
+
+  /// One scale a tensor has to do for channels of very different size, unless they are made alike first.
+  Status equalize_weights() {
+    const EqualizationReport done = equalize(model_.main());
+    log("equalized " + std::to_string(done.pairs) + " pairs of convolutions, " + std::to_string(done.bounds) +
+        " with a bound for each channel");
+    remove_dead(model_.main());
+    return infer_shapes(model_, nullptr);
   }
 
   /// What the user asked of single nodes, and the precisions that follow. A plan has the last word: what its own skip
@@ -185,9 +196,9 @@ class Quantizer {
     input.run = collector_;
     input.run.progress = nullptr;  // progress is told by layer and trial, not by sample
     input.progress = options_.progress;
-    input.build = [this](const NodeRequests& wishes, bool final) -> Result<ModelIr> {
+    input.build = [this](const NodeRequests& wishes, BuildStage stage) -> Result<ModelIr> {
       wishes_ = wishes;
-      LQ_RETURN_IF_ERROR(build(final));
+      LQ_RETURN_IF_ERROR(build(stage));
       return model_;
     };
     report_.mixed_precision.emplace();
@@ -204,17 +215,18 @@ class Quantizer {
     return ValidationData{std::move(samples), {}, 0};
   }
 
-  /// The quantized model that follows from wishes_, from the float model anew. `final`: with the stages that only make
-  /// it better.
-  Status build(bool final) {
+  /// The quantized model that follows from wishes_, from the float model anew. The costly stages that only make it better
+  /// are left out before kFinal.
+  Status build(BuildStage stage) {
     model_ = float_model_;
     plan_ = plan_precision(model_.main(), wishes_);
     groups_ = ParamGroups::build(model_.main(), plan_);
     ranges_ = choose_group_ranges(groups_, calibration_, parsed_.ranges);
     unplanned_ = plan_file_ ? apply_plan_ranges(model_.main(), groups_, *plan_file_, parsed_.ranges, ranges_) : 0;
-    if (final) LQ_RETURN_IF_ERROR(read_moments());
+    moments_.clear();
+    if (stage == BuildStage::kFinal) LQ_RETURN_IF_ERROR(read_moments());
     LQ_RETURN_IF_ERROR(place());
-    return final ? correct_bias() : Status();
+    return stage == BuildStage::kMeasure ? Status() : correct_bias();
   }
 
   void describe() {

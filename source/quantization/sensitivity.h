@@ -9,9 +9,14 @@
 
 namespace lq::quantization {
 
-/// Makes the quantized model that follows from these wishes. `final`: with the costly last stages (bias correction),
-/// as it would be written.
-using BuildModel = std::function<Result<ModelIr>(const NodeRequests& wishes, bool final)>;
+/// How far a model is built.
+enum class BuildStage {
+  kMeasure,  // for comparing layers: rounded to nearest, nothing corrected
+  kTrial,    // for validation: with bias correction
+  kFinal,    // as it will be written
+};
+/// Makes the quantized model that follows from these wishes.
+using BuildModel = std::function<Result<ModelIr>(const NodeRequests& wishes, BuildStage stage)>;
 
 /// An operator that can be given back to float.
 struct Layer {
