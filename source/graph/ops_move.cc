@@ -165,7 +165,7 @@ Status infer_depth_space(InferContext& c) {
 constexpr auto kPass = QuantRule::kPassThrough;
 constexpr auto kLinear = LayoutRule::kLinear;
 constexpr OpDef kOps[] = {
-    {Op::Concat, 1, 255, 1, 1, 0, kPass, kLinear, schema::Attrs::AxisAttrs, infer_concat, nullptr},
+    {Op::Concat, 1, 255, 1, 1, 0, kPass, LayoutRule::kSame, schema::Attrs::AxisAttrs, infer_concat, nullptr},
     {Op::Transpose, 1, 1, 1, 1, 0, kPass, kLinear, schema::Attrs::TransposeAttrs, infer_transpose, check_transpose},
     {Op::Expand, 2, 2, 1, 1, planning({1}), kPass, kLinear, schema::Attrs::NONE, infer_expand, nullptr},
     {Op::Tile, 2, 2, 1, 1, planning({1}), kPass, kLinear, schema::Attrs::NONE, infer_tile, nullptr},

@@ -29,6 +29,21 @@ bool is_per_image_channel(const Shape& shape, const Shape& output) {
   return std::all_of(shape.begin() + 2, shape.end(), [](int64_t d) { return d == 1; });
 }
 
+/// Concat of NCHWc8 tensors is a copy of whole blocks: along the channels every input but the last must fill its
+/// blocks.
+bool joins_whole_blocks(const Graph& graph, const Node& node) {
+  const Tensor& y = graph.tensor(node.outputs[0]);
+  const int64_t axis = attrs_as<schema::AxisAttrsT>(node).axis;
+  const bool channels = axis == int64_t(kChannelAxis) || axis + int64_t(y.shape.size()) == int64_t(kChannelAxis);
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] == kNoTensor) return false;
+    const Tensor& x = graph.tensor(node.inputs[i]);
+    if (x.is_constant() || x.dtype != y.dtype || x.shape.size() != y.shape.size()) return false;
+    if (channels && i + 1 < node.inputs.size() && x.shape[kChannelAxis] % 8 != 0) return false;
+  }
+  return y.dtype == DType::Float32 || y.dtype == DType::Int8;
+}
+
 class LayoutAssigner {
  public:
   explicit LayoutAssigner(Graph& graph)
@@ -53,9 +68,12 @@ class LayoutAssigner {
   std::vector<Node> nodes_;
 };
 
-/// Elementwise: blocked as soon as one operand of the output's shape comes blocked and no operand forbids it.
+/// Elementwise and Concat: blocked as soon as one operand of the output's shape comes blocked and no operand forbids
+/// it.
 bool LayoutAssigner::same_runs_blocked(const Node& node) const {
   const Tensor& y = graph_.tensor(node.outputs[0]);
+  const bool joins = node.op == Op::Concat;
+  if (joins && !joins_whole_blocks(graph_, node)) return false;
   bool comes_blocked = false;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const TensorId id = node.inputs[i];
@@ -64,7 +82,7 @@ bool LayoutAssigner::same_runs_blocked(const Node& node) const {
     if (x.dtype != DType::Float32 && x.dtype != DType::Int8) return false;
     if (x.is_constant()) {
       if (!is_channel_constant(x.shape, y.shape)) return false;
-    } else if (x.shape == y.shape) {
+    } else if (joins || x.shape == y.shape) {
       comes_blocked |= blocked_[size_t(id)] != kNoTensor;
     } else if (!is_per_image_channel(x.shape, y.shape)) {
       return false;

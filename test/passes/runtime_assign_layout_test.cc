@@ -65,6 +65,32 @@ TEST(AssignLayout, ConversionsAreShared) {
   check(g.graph());
 }
 
+/// Whole blocks are joined as they lie; two channels are no block, but along the rows any tensors can be joined.
+TEST(AssignLayout, ConcatOfWholeBlocks) {
+  const auto ops = [](int64_t channels, int64_t axis, const Shape& joined) {
+    GraphBuilder g;
+    const Shape wide = {1, channels, 4, 4};
+    const auto wide_conv = [&](const std::string& name) {
+      const std::vector<float> w(size_t(channels) * 2, 1.0f);
+      return g.node(Op::Conv, {g.input(name, kImage), g.floats("w" + name, {channels, 2, 1, 1}, w)}, wide);
+    };
+    const TensorId y = g.node(Op::Concat, {wide_conv("a"), wide_conv("b")}, joined);
+    schema::AxisAttrsT attrs;
+    attrs.axis = axis;
+    g.graph().nodes.back().attrs.Set(attrs);
+    g.output(g.node(Op::MaxPool, {y}, joined));
+    EXPECT_TRUE(passes::assign_layout(g.model).ok());
+    check(g.graph());
+    return ops_of(g.graph());
+  };
+  EXPECT_THAT(ops(8, 1, {1, 16, 4, 4}),
+              ElementsAre(kToBlocked, Op::Conv, kToBlocked, Op::Conv, Op::Concat, Op::MaxPool, kToLinear));
+  EXPECT_THAT(ops(2, 2, {1, 2, 8, 4}),
+              ElementsAre(kToBlocked, Op::Conv, kToBlocked, Op::Conv, Op::Concat, Op::MaxPool, kToLinear));
+  EXPECT_THAT(ops(2, 1, {1, 4, 4, 4}), ElementsAre(kToBlocked, Op::Conv, kToBlocked, Op::Conv, kToLinear, kToLinear,
+                                                   Op::Concat, kToBlocked, Op::MaxPool, kToLinear));
+}
+
 TEST(AssignLayout, ElementwiseWithoutBlockedInputStaysLinear) {
   GraphBuilder g;
   const TensorId x = g.input("x", kImage);

@@ -33,24 +33,37 @@ Status copy_permuted(OpPrepare& p, const Shape& split, const std::vector<size_t>
 
 }  // namespace
 
+/// How a tensor lies in memory: [N, blocks, spatial…, 8] if it is NCHWc8.
+static Shape stored_shape(const Tensor& t) {
+  Shape shape = t.shape;
+  if (t.blocked_axis == -1) return shape;
+  shape[1] = (shape[1] + kBlock - 1) / kBlock;
+  shape.push_back(kBlock);
+  return shape;
+}
+
 Status prepare_concat(OpPrepare& p) {
   const Tensor& y = p.output(0);
   CopyParams& params = p.make_params<CopyParams>();
   const size_t axis = front_axis(attrs_as<schema::AxisAttrsT>(p.node).axis, y.shape.size());
-  const std::vector<int64_t> to = row_major_strides(y.shape);
-  LQ_RETURN_IF_ERROR(require_linear(p));
+  const Shape whole = stored_shape(y);
+  const std::vector<int64_t> to = row_major_strides(whole);
   int64_t at = 0;
   for (size_t i = 0; i < p.node.inputs.size(); ++i) {
     if (!p.has_input(i)) return invalid_argument("an input of Concat is absent");
-    const Shape& shape = p.input(i).shape;
-    if (shape.size() != y.shape.size()) return invalid_argument("inputs of Concat differ in rank");
+    const Tensor& x = p.input(i);
+    if (x.shape.size() != y.shape.size()) return invalid_argument("inputs of Concat differ in rank");
+    const bool whole_blocks =
+        y.blocked_axis == -1 || axis != 1 || i + 1 == p.node.inputs.size() || x.shape[1] % kBlock == 0;
+    if (x.blocked_axis != y.blocked_axis || !whole_blocks) return internal_error("Concat of unlike layouts");
+    const Shape shape = stored_shape(x);
     CopyPart part;
     part.input = i;
     part.to_base = at * to[axis];
     at += shape[axis];
     LQ_RETURN_IF_ERROR(add_copy(params, part, shape, to, row_major_strides(shape)));
   }
-  if (at != y.shape[axis]) return internal_error("Concat's output does not hold its inputs");
+  if (at != whole[axis]) return internal_error("Concat's output does not hold its inputs");
   return finish_copy(p, params, "concat");
 }
 

@@ -292,5 +292,31 @@ TEST(Patterns, ASmallNetworkOfOddChannels) {
   }
 }
 
+/// Concat of convolutions: along the channels where pieces fill their blocks (the last need not) and where they do not,
+/// and along the other axes; in int8 and in float.
+TEST(Patterns, ConcatOfConvolutions) {
+  uint64_t seed = 4200;
+  for (const std::vector<int64_t>& channels :
+       std::vector<std::vector<int64_t>>{{8, 16}, {16, 8, 5}, {24, 3}, {5, 8}, {9, 9}}) {
+    for (const int64_t axis : {1, -3, 0, 2, 3}) {
+      for (const bool is_float : {false, true}) {
+        SCOPED_TRACE(std::to_string(channels[0]) + " axis " + std::to_string(axis));
+        Net g(++seed);
+        std::vector<TensorId> pieces;
+        for (const int64_t c : channels) {
+          const TensorId y = g.conv(g.x, 12, axis == 1 || axis == -3 ? c : channels[0]);
+          pieces.push_back(is_float ? y : g.q(y));
+        }
+        schema::AxisAttrsT attrs;
+        attrs.axis = axis;
+        const TensorId joined = g.op(Op::Concat, pieces, attrs);
+        g.output(g.op(Op::Relu, {is_float ? joined : g.q(joined)}));
+        check(g);
+        if (::testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lq::reference
