@@ -107,8 +107,8 @@ class Quantizer {
     LQ_RETURN_IF_ERROR(resolve_wishes(original_names));
     LQ_RETURN_IF_ERROR(check_samples());
     LQ_RETURN_IF_ERROR(collect());
-    if (options_.max_drop && !plan_file_) LQ_RETURN_IF_ERROR(find_precisions());
-    LQ_RETURN_IF_ERROR(build(true));
+    const bool search = options_.max_drop && !plan_file_;  // its last trial is the final model
+    LQ_RETURN_IF_ERROR(search ? find_precisions() : build(BuildStage::kFinal));
     describe();
     LQ_RETURN_IF_ERROR(compare());
     return std::move(report_);
@@ -196,9 +196,9 @@ class Quantizer {
     input.run = collector_;
     input.run.progress = nullptr;  // progress is told by layer and trial, not by sample
     input.progress = options_.progress;
-    input.build = [this](const NodeRequests& wishes, bool final) -> Result<ModelIr> {
+    input.build = [this](const NodeRequests& wishes, BuildStage stage) -> Result<ModelIr> {
       wishes_ = wishes;
-      LQ_RETURN_IF_ERROR(build(final));
+      LQ_RETURN_IF_ERROR(build(stage));
       return model_;
     };
     report_.mixed_precision.emplace();
@@ -215,17 +215,18 @@ class Quantizer {
     return ValidationData{std::move(samples), {}, 0};
   }
 
-  /// The quantized model that follows from wishes_, from the float model anew. `final`: with the stages that only make
-  /// it better.
-  Status build(bool final) {
+  /// The quantized model that follows from wishes_, from the float model anew. The costly stages that only make it better
+  /// are left out before kFinal.
+  Status build(BuildStage stage) {
     model_ = float_model_;
     plan_ = plan_precision(model_.main(), wishes_);
     groups_ = ParamGroups::build(model_.main(), plan_);
     ranges_ = choose_group_ranges(groups_, calibration_, parsed_.ranges);
     unplanned_ = plan_file_ ? apply_plan_ranges(model_.main(), groups_, *plan_file_, parsed_.ranges, ranges_) : 0;
-    if (final) LQ_RETURN_IF_ERROR(read_moments());
+    moments_.clear();
+    if (stage == BuildStage::kFinal) LQ_RETURN_IF_ERROR(read_moments());
     LQ_RETURN_IF_ERROR(place());
-    return final ? correct_bias() : Status();
+    return stage == BuildStage::kMeasure ? Status() : correct_bias();
   }
 
   void describe() {
