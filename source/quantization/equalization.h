@@ -15,10 +15,11 @@ struct EqualizationReport {
 
 /// For each Conv whose result goes through nothing, a Relu or a Clip [0, b] to one other Conv (of one group or
 /// depthwise): channel c of the first is divided and of the second multiplied by s = √(r₁/r₂), r the largest weight of
-/// the channel on its side, repeated until nothing changes. s is a power of two, so every product keeps its bits and
-/// the float model computes exactly what it did (results below the normal floats apart). A Clip's bound becomes b/s[c],
-/// as Relu and Min, which stay float; Clips with another lower bound leave their pair alone, so do results that have
-/// other readers or are model outputs.
+/// the channel on its side (for the first one at least a fifth of its bias: a channel that is hardly more than a bias
+/// must not be blown up, one scale has to hold all channels' values, too), repeated until nothing changes. s is a power
+/// of two, so every product keeps its bits and the float model computes exactly what it did (results below the normal
+/// floats apart). A Clip's bound becomes b/s[c], as Relu and Min, which stay float; Clips with another lower bound
+/// leave their pair alone, so do results that have other readers or are model outputs.
 EqualizationReport equalize(Graph& graph);
 
 }  // namespace lq::quantization
