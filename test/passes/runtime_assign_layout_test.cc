@@ -75,9 +75,7 @@ TEST(AssignLayout, ConcatOfWholeBlocks) {
       return g.node(Op::Conv, {g.input(name, kImage), g.floats("w" + name, {channels, 2, 1, 1}, w)}, wide);
     };
     const TensorId y = g.node(Op::Concat, {wide_conv("a"), wide_conv("b")}, joined);
-    schema::AxisAttrsT attrs;
-    attrs.axis = axis;
-    g.graph().nodes.back().attrs.Set(attrs);
+    g.attrs<schema::AxisAttrsT>().axis = axis;
     g.output(g.node(Op::MaxPool, {y}, joined));
     EXPECT_TRUE(passes::assign_layout(g.model).ok());
     check(g.graph());
