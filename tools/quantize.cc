@@ -183,6 +183,7 @@ Status run(Options o) {
     o.quantize.precision.push_back(std::move(rule));
   }
   if (o.max_drop > 0) o.quantize.max_drop = o.max_drop;
+  o.quantize.time_operators = !o.report.empty();
   LQ_RETURN_IF_ERROR(check_files(o));
   LQ_ASSIGN_OR_RETURN(ModelIr ir, o.model.load());
   if (!o.quantize.float_only) LQ_RETURN_IF_ERROR(check_is_float(ir, o.model.path()));

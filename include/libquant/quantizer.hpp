@@ -44,6 +44,7 @@ struct QuantizeOptions {
   int64_t label_offset = 0;        // added to every label
   bool float_only = false;         // only the float passes: folded and fused, nothing quantized
   size_t compare_samples = 32;     // calibration samples the int8 model is compared with float on; 0: no comparison
+  bool time_operators = false;    // measure QuantizeReport::Node::milliseconds
   int threads = 1;                 // the result never depends on it
   std::function<void(const char* stage, size_t done, size_t total)>
       progress;                                      // from worker threads, one call at a time
@@ -63,6 +64,7 @@ struct QuantizeReport {
     std::optional<double> sqnr_db;              // of its result against the float model; clamped to ±200
     std::optional<double> clipped_share;        // of its output's values, on the calibration set
     double range_min = 0, range_max = 0;        // calibrated range of the output, as clipped; 0, 0 without int8 form
+    std::optional<double> milliseconds;  // on this machine, one thread; only with QuantizeOptions::time_operators
     std::vector<float> weight_min, weight_max;  // an int8 product: of its float weights, by output channel
   };
   /// Tensors that share int8 parameters.
@@ -100,6 +102,7 @@ struct QuantizeReport {
     double max_drop = 0, drop_before = 0, drop_after = 0;
     double float_mac_share = 0;  // of multiply-adds that went back to float: the price
     size_t samples = 0;
+    double one_sample = 0;       // points that one sample is worth; 0 for rms errors
     std::vector<Layer> layers;  // as measured; empty when nothing had to go back
   };
 

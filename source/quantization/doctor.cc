@@ -159,6 +159,15 @@ void examine_weights(const ReportInput& input, const Graph& quantized, bool per_
   }
 }
 
+void warn_about_validation(QuantizeReport& report) {
+  if (!report.mixed_precision || report.mixed_precision->one_sample <= report.mixed_precision->max_drop) return;
+  const QuantizeReport::MixedPrecision& m = *report.mixed_precision;
+  report.warnings.push_back({"one of the " + std::to_string(m.samples) + " validation samples is " +
+                                 number(m.one_sample) + " points, more than --max-drop " + number(m.max_drop),
+                             "on other samples the drop will differ by a few of them; validate on more", "validation",
+                             ""});
+}
+
 void warn_about_outputs(const Comparison& comparison, QuantizeReport& report) {
   const auto add = [&](const std::string& message, const std::string& advice) {
     report.warnings.push_back({message, advice, "degenerate-output", ""});

@@ -16,6 +16,9 @@ void warn_about_samples(const std::vector<calibration::SampleStats>& stats,
 /// Fills weight_min and weight_max of the report's nodes from the float graph.
 void examine_weights(const ReportInput& input, const Graph& quantized, bool per_tensor, QuantizeReport& report);
 
+/// A validation set too small for its target.
+void warn_about_validation(QuantizeReport& report);
+
 /// Float outputs that cannot be right: NaN or Inf, constant, or one class for every sample.
 void warn_about_outputs(const Comparison& comparison, QuantizeReport& report);
 

@@ -35,7 +35,11 @@ class Judge {
            : scores_                   ? "top-1 disagreement with float in points"
                                        : "rms error of the outputs in percent";
   }
-  double float_top1() const { return float_top1_; }
+  /// What one sample more or less changes the drop by; 0 for errors, which are no counts.
+  double one_sample() const {
+    const bool counts = !validation_.labels.empty() || scores_;
+    return counts && validation_.samples.size() > 0 ? 100.0 / double(validation_.samples.size()) : 0;
+  }
 
   Result<double> drop(const ModelIr& candidate) const {
     LQ_ASSIGN_OR_RETURN(const std::shared_ptr<const Model> model, Model::create(candidate));
@@ -202,6 +206,7 @@ Result<NodeRequests> search_mixed_precision(const SensitivityInput& input, const
   report.metric = judge.metric();
   report.max_drop = max_drop;
   report.samples = validation.samples.size();
+  report.one_sample = judge.one_sample();
   LQ_ASSIGN_OR_RETURN(const bool fine, search.holds({}, BuildStage::kFinal));
   report.drop_before = report.drop_after = search.last_drop;
   if (fine) return *input.wishes;

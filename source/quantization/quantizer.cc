@@ -13,6 +13,7 @@
 #include "quantization/equalization.h"
 #include "quantization/first_sample.h"
 #include "quantization/mixed_precision.h"
+#include "quantization/operator_times.h"
 #include "quantization/placement.h"
 #include "quantization/plan_file.h"
 #include "quantization/report.h"
@@ -100,7 +101,8 @@ class Quantizer {
     LQ_RETURN_IF_ERROR(infer_shapes(model_, &evaluator));
     for (Graph& graph : model_.graphs) remove_dead(graph);
     LQ_RETURN_IF_ERROR(passes::run_float_pipeline(model_));
-    if (parsed_.weights == WeightGranularity::kPerTensor && !options_.float_only) LQ_RETURN_IF_ERROR(equalize_weights());
+    if (parsed_.weights == WeightGranularity::kPerTensor && !options_.float_only)
+      LQ_RETURN_IF_ERROR(equalize_weights());
     make_names_unique(model_.main());
     if (options_.float_only) return keep_float();
     // Pattern errors come before the data is touched: they need no samples to be found.
@@ -111,6 +113,7 @@ class Quantizer {
     LQ_RETURN_IF_ERROR(search ? find_precisions() : build(BuildStage::kFinal));
     describe();
     LQ_RETURN_IF_ERROR(compare());
+    if (options_.time_operators) quantization::time_operators(model_, report_);
     return std::move(report_);
   }
 
@@ -215,8 +218,8 @@ class Quantizer {
     return ValidationData{std::move(samples), {}, 0};
   }
 
-  /// The quantized model that follows from wishes_, from the float model anew. The costly stages that only make it better
-  /// are left out before kFinal.
+  /// The quantized model that follows from wishes_, from the float model anew. The costly stages that only make it
+  /// better are left out before kFinal.
   Status build(BuildStage stage) {
     model_ = float_model_;
     plan_ = plan_precision(model_.main(), wishes_);
@@ -238,6 +241,7 @@ class Quantizer {
     warn_about_branches(float_model_, report_);
     warn_about_weights(input, notes_, report_);
     examine_weights(input, model_.main(), parsed_.weights == WeightGranularity::kPerTensor, report_);
+    warn_about_validation(report_);
     if (unplanned_ > 0)
       report_.warnings.push_back(
           {std::to_string(unplanned_) + " int8 tensors have no range in the plan: it was measured",
@@ -341,7 +345,7 @@ class Quantizer {
   size_t unplanned_ = 0;           // groups without a range in the plan
   ModelIr float_model_;
   std::map<int, WeightMoments> moments_;  // by node; empty: nearest rounding
-  double gmacs_ = 0;  // of one run; 0: not known yet
+  double gmacs_ = 0;                      // of one run; 0: not known yet
   QuantizeReport report_;
 };
 

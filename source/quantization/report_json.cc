@@ -24,6 +24,7 @@ json node_to_json(const QuantizeReport::Node& n) {
             {"float_output", n.float_output},
             {"sqnr_db", or_null(n.sqnr_db)},
             {"clipped_share", or_null(n.clipped_share)},
+            {"milliseconds", or_null(n.milliseconds)},
             {"range", json::array({n.range_min, n.range_max})}};
   if (!n.weight_min.empty()) j["weight_min"] = n.weight_min, j["weight_max"] = n.weight_max;
   return j;

@@ -15,7 +15,7 @@ table { border-collapse: collapse; width: 100%; } th, td { text-align: left; pad
 th { font-weight: 600; color: var(--faint); } td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .tiles { display: flex; flex-wrap: wrap; gap: .8rem; } .tile { border: 1px solid var(--line); border-radius: 6px; padding: .6rem .9rem; min-width: 8rem; }
 .tile b { display: block; font-size: 1.3rem; } .tile span { color: var(--faint); }
-.bar { background: var(--int8); height: .8rem; border-radius: 2px; } .bar.low { background: var(--bad); } td.barcell { width: 40%; }
+.bar { background: var(--int8); height: .8rem; border-radius: 2px; } .bar.low { background: var(--bad); } .bar.slow { background: var(--float); } td.barcell { width: 40%; }
 .map { display: flex; flex-wrap: wrap; gap: 2px; } .map span { width: 16px; height: 16px; border-radius: 2px; background: var(--other); }
 .map .int8 { background: var(--int8); } .map .float { background: var(--float); } .map .half { background: linear-gradient(135deg, var(--int8) 50%, var(--float) 50%); }
 .key { display: inline-block; width: 12px; height: 12px; border-radius: 2px; margin: 0 .3rem 0 1rem; }
@@ -147,6 +147,20 @@ function sqnr() {
   }
 }
 
+function times() {
+  const rows = data.nodes.filter(n => n.milliseconds !== null);
+  if (!rows.length) return;
+  const total = rows.reduce((sum, n) => sum + n.milliseconds, 0), top = Math.max(1e-9, ...rows.map(n => n.milliseconds));
+  const s = section('times', 'Time by operator', `On the machine that quantized, one thread: ${total.toFixed(2)} ms together.`);
+  const table = add(s, 'table');
+  for (const n of rows) {
+    const row = add(table, 'tr');
+    add(row, 'td', n.operator + ' ' + title(n));
+    add(row, 'td', n.milliseconds.toFixed(3) + ' ms', {class: 'number'});
+    add(add(row, 'td', '', {class: 'barcell'}), 'div', '', {class: n.precision === 'float' ? 'bar slow' : 'bar', style: `width:${Math.max(0.5, 100 * n.milliseconds / top)}%`});
+  }
+}
+
 function histograms() {
   const rows = data.tensors.filter(t => t.histogram);
   if (!rows.length) return;
@@ -204,7 +218,7 @@ function floatNodes() {
   }
 }
 
-for (const part of [summary, findings, mixedPrecision, precisionMap, sqnr, histograms, weights, floatNodes]) part();
+for (const part of [summary, findings, mixedPrecision, precisionMap, sqnr, times, histograms, weights, floatNodes]) part();
 document.body.dataset.ready = 'yes';
 )js";
 

@@ -133,7 +133,7 @@ TEST_F(QuantizeOptions, FloatExcludesWhatItWouldIgnore) {
       {"--plan", "x"},     {"--save-plan", "x"},         {"--precision", "x=float"}, {"--max-drop", "1"}};
   for (const auto& [option, value] : excluded)
     fails("quantize", {"--float", option, value, kMnist}, {"--float", option});
-  for (const char* option : {"--rounding", "--dump-repro"}) {
+  for (const char* option : {"--dump-repro"}) {
     fails("quantize", {"--calib", kCalib, kMnist, option, "1"}, {option});
   }
 }
