@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools/install_dependencies.sh toolchain
-cmake --preset release -DLIBQUANT_BUILD_TESTS=OFF >/dev/null
+cmake --preset release -DLIBQUANT_BUILD_TESTS=OFF -DLIBQUANT_BUILD_BENCHMARKS=OFF >/dev/null
 cmake --build --preset release --parallel
 bin=build/release/tools
 out=out/quickstart
