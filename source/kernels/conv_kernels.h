@@ -105,11 +105,11 @@ struct DepthwiseByteArgs {
 using DepthwiseByteFn = void (*)(const DepthwiseByteArgs& args);
 
 /// Input columns an output row reads, from the first to the last.
-constexpr int64_t depthwise_span(int64_t cols, int64_t stride, int64_t taps, int64_t dilation) {
+[[gnu::always_inline]] constexpr int64_t depthwise_span(int64_t cols, int64_t stride, int64_t taps, int64_t dilation) {
   return (cols - 1) * stride + (taps - 1) * dilation + 1;
 }
 /// Scratch of a call: the quads of one output row, or its input rows and the weights tap by tap.
-constexpr int64_t depthwise_scratch(int64_t span, int64_t taps_h, int64_t taps_w) {
+[[gnu::always_inline]] constexpr int64_t depthwise_scratch(int64_t span, int64_t taps_h, int64_t taps_w) {
   return (taps_h + 3) / 4 * 32 * (span + taps_w);
 }
 

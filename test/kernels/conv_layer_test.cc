@@ -1,6 +1,7 @@
 // Conv and ConvTranspose layers against naive loops: random shapes, every ISA, several thread counts, poisoned lanes.
 #include "conv_naive.h"
 #include "kernels/cpu_features.h"
+#include "runtime/ops/conv_depthwise.h"
 
 namespace lq::test {
 
@@ -295,6 +296,38 @@ TEST(Conv, ClearErrors) {
   hostile.kh = hostile.kw = 2, hostile.dh = hostile.dw = 1 << 20, hostile.top = hostile.left = 1 << 20;
   FloatConv g{std::vector<float>(36), std::vector<float>(64), {}, {}};
   EXPECT_NE(message(float_layer(hostile, g)).find("dilations this large"), std::string::npos);
+}
+
+/// A layer without outputs has no span to lay out: the byte kernels must not be asked (their scratch would be
+/// negative).
+TEST(DepthwiseS8, NothingToComputeIsNotForByteKernels) {
+  ConvShape s{};
+  s.batch = 1, s.ic = s.oc = s.groups = 8, s.icg = s.ocg = 1, s.ih = 5;
+  s.kh = s.kw = s.sh = s.sw = s.dh = s.dw = 1;
+  for (const auto& [oh, ow] : {std::pair<int64_t, int64_t>{5, 0}, {0, 5}, {0, 0}}) {
+    s.oh = oh, s.ow = ow;
+    EXPECT_FALSE(depthwise_bytes_fit(s));
+  }
+  s.oh = s.ow = s.iw = 5;
+  EXPECT_TRUE(depthwise_bytes_fit(s));
+  s.sw = int64_t(1) << 40;  // positions beyond 32 bits
+  EXPECT_FALSE(depthwise_bytes_fit(s));
+}
+
+/// Only weights of at least −127 may meet smull: the qmin of their tensor decides.
+TEST(ProductForms, WeightsOfMinus128StayInInt16) {
+  Tensor w;
+  w.quant = per_tensor_params(DType::Int8, 1.0f, 0);
+  w.quant->qmin = -128;
+  for (Isa isa : runnable_isas()) {
+    ProductForm form{};
+    integer_product_kernel("conv", isa, w, &form);
+    EXPECT_EQ(form, ProductForm::kS16);
+  }
+  w.quant->qmin = -127;
+  ProductForm form{};
+  const KernelRow* row = integer_product_kernel("conv", best_isa(), w, &form);
+  EXPECT_EQ(is_byte_form(form), row->isa != Isa::kScalar && row->isa != Isa::kAvx2);
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ int run(const Options& o) {
         ir.ok() ? Model::create(std::move(*ir)) : Result<std::shared_ptr<Model>>(ir.status());
     for (size_t i = 0; i < o.isas.size(); ++i) {
       const Status status = model.ok() ? check_on(*model, o.isas[i], o.threads) : model.status();
-      if (status.code() == StatusCode::kNotFound) {
+      if (model.ok() && status.code() == StatusCode::kNotFound) {
         ++counts[i].without;
       } else if (status.ok()) {
         ++counts[i].passed;

@@ -7,9 +7,10 @@ namespace {
 
 constexpr int kTilePixels = 6;
 
-/// maxnm/minnm give the other operand for a NaN, so NaN -> low.
+/// v > low ? v : low, then v < high ? v : high: NaN -> low, and of zeros of both signs the one the scalar rule takes.
 [[gnu::always_inline]] static inline float32x4_t clamp_nan_to_low(float32x4_t v, float32x4_t low, float32x4_t high) {
-  return vminnmq_f32(vmaxnmq_f32(v, low), high);
+  const float32x4_t t = vbslq_f32(vcgtq_f32(v, low), v, low);
+  return vbslq_f32(vcltq_f32(t, high), t, high);
 }
 
 /// −0 becomes +0, clamp, lanes. kVectors of 4 channels.

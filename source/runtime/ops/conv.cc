@@ -108,7 +108,7 @@ Status prepare_conv_panels(OpPrepare& p, const ConvShape& shape, std::vector<Con
   ConvParams& c = p.make_params<ConvParams>();
   c.plan.shape = shape;
   c.plan.phases = std::move(phases);
-  const KernelRow* row = integer ? integer_product_kernel("conv", p.isa, &c.plan.form) : nullptr;
+  const KernelRow* row = integer ? integer_product_kernel("conv", p.isa, p.input(1), &c.plan.form) : nullptr;
   if (integer) c.plan.max_width = row->panel_width;
   c.strides = conv_weight_strides(shape, transposed);
   plan_tiles(c.plan);

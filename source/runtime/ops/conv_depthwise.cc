@@ -235,7 +235,7 @@ Status prepare_f32(OpPrepare& p, DepthwiseParams& d) {
 }  // namespace
 
 Status prepare_depthwise(OpPrepare& p, const ConvShape& shape, bool integer) {
-  if (integer && depthwise_bytes_fit(shape)) {
+  if (integer && depthwise_bytes_fit(shape) && fits_byte_kernels(p.input(1))) {
     const KernelRow *s8 = find_kernel("depthwise_s8x4", p.isa), *u8 = find_kernel("depthwise_u8", p.isa);
     if (s8->isa != Isa::kScalar) return prepare_depthwise_bytes(p, shape, *s8, 0);
     if (u8->isa != Isa::kScalar) return prepare_depthwise_bytes(p, shape, *u8, 128);

@@ -70,6 +70,7 @@ Status run_depthwise_bytes(const Step& step, const RunContext& context) {
 bool depthwise_bytes_fit(const ConvShape& s) {
   // The kernel counts in 32 bits: no position, inside the image or in its padding, may leave them.
   constexpr int64_t kMax = 1 << 28;
+  if (s.oh <= 0 || s.ow <= 0) return false;  // without outputs there is no span
   const int64_t rows = depthwise_span(s.oh, s.sh, s.kh, s.dh), cols = depthwise_span(s.ow, s.sw, s.kw, s.dw);
   return rows < kMax && cols < kMax && s.pad_h < kMax && s.pad_w < kMax &&
          depthwise_scratch(cols, s.kh, s.kw) <= kMaxDepthwiseQuadBytes;

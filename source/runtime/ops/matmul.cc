@@ -76,9 +76,12 @@ Status pack_bytes(OpPrepare& p, MatMulParams& m) {
 /// The form of an integer product: bytes for constant weights without zero point where the processor has it.
 const KernelRow* choose_kernel(const OpPrepare& p, MatMulParams& m) {
   const Tensor& b = p.input(1);
-  const KernelRow* row = integer_product_kernel("gemm", p.isa, &m.form);
+  const KernelRow* row = integer_product_kernel("gemm", p.isa, b, &m.form);
   const auto& zeros = b.quant->zero_point;
-  const bool plain = b.is_constant() && std::all_of(zeros.begin(), zeros.end(), [](int32_t z) { return z == 0; });
+  const int64_t slots = int64_t(m.shape.b_offset.size()) * (m.shape.n + row->panel_width);
+  constexpr int64_t kMaxSums = 1 << 24;  // byte forms keep a sum and a bias for each column of each matrix
+  const bool plain =
+      b.is_constant() && slots <= kMaxSums && std::all_of(zeros.begin(), zeros.end(), [](int32_t z) { return z == 0; });
   if (is_byte_form(m.form) && !plain) {
     m.form = ProductForm::kS16;
     row = find_kernel("gemm_s8", p.isa);

@@ -4,7 +4,7 @@
 
 namespace lq {
 
-const KernelRow* integer_product_kernel(const char* operation, Isa isa, ProductForm* form) {
+const KernelRow* integer_product_kernel(const char* operation, Isa isa, const Tensor& weights, ProductForm* form) {
   struct Choice {
     const char* suffix;
     ProductForm form;
@@ -12,6 +12,7 @@ const KernelRow* integer_product_kernel(const char* operation, Isa isa, ProductF
   constexpr Choice kBytes[] = {{"_s8x4", ProductForm::kS8x4}, {"_s8x8", ProductForm::kS8x8}, {"_u8", ProductForm::kU8}};
   *form = ProductForm::kS16;
   const KernelRow* best = find_kernel((operation + std::string("_s8")).c_str(), isa);
+  if (!fits_byte_kernels(weights)) return best;
   bool bytes = false;
   for (const Choice& c : kBytes) {
     const KernelRow* row = find_kernel((operation + std::string(c.suffix)).c_str(), isa);
@@ -23,6 +24,8 @@ const KernelRow* integer_product_kernel(const char* operation, Isa isa, ProductF
   }
   return best;
 }
+
+bool fits_byte_kernels(const Tensor& weights) { return weights.quant && weights.quant->qmin >= -127; }
 
 Result<bool> is_integer_product(const Tensor& x, const Tensor& w, const Tensor& y) {
   if (x.dtype == DType::Float32 && w.dtype == DType::Float32 && y.dtype == DType::Float32) return false;

@@ -23,7 +23,10 @@ constexpr int32_t byte_offset(ProductForm f) { return f == ProductForm::kU8 ? 12
 
 /// The kernel of `operation` ("conv" or "gemm") for int8 by int8 and the form of its operands: bytes where the
 /// processor multiplies them, else kS16.
-const KernelRow* integer_product_kernel(const char* operation, Isa isa, ProductForm* form);
+const KernelRow* integer_product_kernel(const char* operation, Isa isa, const Tensor& weights, ProductForm* form);
+/// smull adds two byte products in an int16: it wants weights >= -127. Weights of a file are, but one that a branch captures or
+/// folding makes may not be.
+bool fits_byte_kernels(const Tensor& weights);
 
 /// True if the product runs on int8 × int8; false: float. Anything else (one of the two, other types) is an error.
 Result<bool> is_integer_product(const Tensor& x, const Tensor& w, const Tensor& y);
