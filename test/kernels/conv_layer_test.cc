@@ -98,7 +98,7 @@ void check_quantized(const ConvCase& c, const QuantizedConv& q) {
         ASSERT_TRUE(same_bits(layer.run<int8_t>(isa, threads, &step), naive_int8(c, q)));
       }
       EXPECT_TRUE(step.integer);
-      EXPECT_TRUE(step.isa == isa || step.isa == fallback_isa(isa));
+      EXPECT_TRUE(runs_on(step.isa, isa)) << int(step.isa);
       const int64_t spatial = c.transposed ? c.h * c.w : c.oh() * c.ow();
       EXPECT_EQ(step.macs, c.n * c.oc * c.icg() * c.kh * c.kw * spatial);
     }
@@ -217,7 +217,7 @@ void run_float_cases(int count, uint32_t seed, bool transposed) {
         Step step;
         ASSERT_TRUE(same_bits(float_layer(c, f).run<float>(isa, threads, &step), want));
         EXPECT_FALSE(step.integer);
-        EXPECT_TRUE(step.isa == isa || step.isa == fallback_isa(isa));
+        EXPECT_TRUE(runs_on(step.isa, isa)) << int(step.isa);
       }
     }
   }

@@ -9,10 +9,18 @@
 #include <map>
 #include <random>
 
+#include "kernels/cpu_features.h"
 #include "numerics/quantize.h"
 #include "runtime/ops/tables.h"
 
 namespace lq::test {
+
+/// A step asked for on `wanted` may run a kernel of that ISA or of one it falls back on, but no scalar one if there are
+/// others.
+inline bool runs_on(Isa kernel, Isa wanted) {
+  while (kernel != wanted && fallback_isa(wanted) != Isa::kScalar) wanted = fallback_isa(wanted);
+  return kernel == wanted;
+}
 
 /// Every pack anew, kept until the cache goes.
 class SimplePacks : public PackCache {
