@@ -4,6 +4,7 @@
 #include <map>
 
 #include "calibration/sample_runner.h"
+#include "graph/branches.h"
 
 namespace lq::quantization {
 
@@ -23,6 +24,7 @@ Result<ModelIr> only_outputs(const ModelIr& model, const std::vector<std::string
     places.push_back(size_t(output - graph.outputs.begin()));
   }
   remove_dead(graph);
+  drop_unused_graphs(copy);  // branches of an If that fed none of them
   return copy;
 }
 
