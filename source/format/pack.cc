@@ -7,6 +7,7 @@
 #include "format/compact.h"
 #include "format/flat_checks.h"
 #include "format/model_file.h"
+#include "format/palette.h"
 
 namespace lq {
 namespace {
@@ -136,7 +137,7 @@ int WeightSection::add(const Bytes& bytes) {
   const uint64_t sum = checksum64(bytes.data(), bytes.size());
   auto [first, last] = by_checksum_.equal_range(sum);
   for (; first != last; ++first) {
-    const Bytes& other = parts_[size_t(first->second)];
+    const Bytes& other = plain_[size_t(first->second)];
     if (other.size() == bytes.size() &&
         (bytes.size() == 0 || std::memcmp(other.data(), bytes.data(), bytes.size()) == 0)) {
       return first->second;
@@ -144,15 +145,18 @@ int WeightSection::add(const Bytes& bytes) {
   }
   const int index = int(parts_.size());
   by_checksum_.emplace(sum, index);
-  parts_.push_back(bytes);
-  offsets_.push_back(align_up(end_, buffer_alignment(bytes.size())));
-  end_ = offsets_.back() + bytes.size();
+  plain_.push_back(bytes);
+  const std::optional<Bytes> palette = palette_encoded(bytes);
+  Part part{palette ? *palette : bytes, palette ? schema::Encoding::Palette : schema::Encoding::Raw, 0};
+  part.offset = align_up(end_, buffer_alignment(part.stored.size()));
+  end_ = part.offset + part.stored.size();
+  parts_.push_back(std::move(part));
   return index;
 }
 
 void WeightSection::copy_to(uint8_t* section) const {
-  for (size_t i = 0; i < parts_.size(); ++i) {
-    if (parts_[i].size() != 0) std::memcpy(section + offsets_[i], parts_[i].data(), parts_[i].size());
+  for (const Part& part : parts_) {
+    if (part.stored.size() != 0) std::memcpy(section + part.offset, part.stored.data(), part.stored.size());
   }
 }
 
@@ -165,7 +169,9 @@ void pack_model(const ModelIr& ir, flatbuffers::FlatBufferBuilder& fbb, WeightSe
     graphs.push_back(packer.subgraph(stored));
   }
   std::vector<Offset<schema::Buffer>> buffers;
-  for (const Bytes& part : weights.parts()) buffers.push_back(schema::CreateBuffer(fbb, 0, 0, part.size()));
+  for (const WeightSection::Part& part : weights.parts()) {
+    buffers.push_back(schema::CreateBuffer(fbb, 0, 0, part.stored.size(), part.encoding));
+  }
   std::vector<Offset<schema::InputInfo>> inputs;
   for (const auto& input : ir.inputs) inputs.push_back(schema::InputInfo::Pack(fbb, &input));
   std::vector<Offset<schema::Metadata>> metadata;

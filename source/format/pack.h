@@ -14,20 +14,27 @@ inline constexpr size_t kMaxSharedBytes = 64;
 /// Where a buffer of `size` bytes may begin: a multiple of this. Small ones are packed closer.
 inline constexpr size_t buffer_alignment(uint64_t size) { return size < 1024 ? 16 : 64; }
 
-/// Collects constants into the weight section; equal bytes are stored once.
+/// Collects constants into the weight section; equal bytes are stored once, in the shortest encoding.
 class WeightSection {
  public:
+  /// A constant as the file holds it.
+  struct Part {
+    Bytes stored;
+    schema::Encoding encoding;
+    uint64_t offset;  // in the section
+  };
+
   int add(const Bytes& bytes);
   /// Bytes of the section, a multiple of 64.
   size_t size() const { return align_up(end_); }
-  const std::vector<Bytes>& parts() const { return parts_; }
+  const std::vector<Part>& parts() const { return parts_; }
   /// `section` holds size() zeros.
   void copy_to(uint8_t* section) const;
 
  private:
   std::multimap<uint64_t, int> by_checksum_;
-  std::vector<Bytes> parts_;
-  std::vector<uint64_t> offsets_;
+  std::vector<Bytes> plain_;
+  std::vector<Part> parts_;
   uint64_t end_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include "format/flat_checks.h"
 #include "format/model_file.h"
 #include "format/pack.h"
+#include "format/palette.h"
 #include "graph/op_def.h"
 
 namespace lq {
@@ -99,13 +100,20 @@ Result<std::vector<Bytes>> read_buffers(const schema::Model& model, const Sectio
   for (flatbuffers::uoffset_t i = 0; i < model.buffers()->size(); ++i) {
     const schema::Buffer& b = *model.buffers()->Get(i);
     const std::string label = "weight buffer " + std::to_string(i);
-    if (b.file() != 0 || b.offset() != 0 || b.encoding() != schema::Encoding::Raw) {
+    const bool palette = b.encoding() == schema::Encoding::Palette;
+    if (b.file() != 0 || b.offset() != 0 || (b.encoding() != schema::Encoding::Raw && !palette)) {
       return unsupported(label + " uses an encoding this version does not read; update libquant");
     }
     const uint64_t offset = align_up(end, buffer_alignment(b.size()));
     if (!inside(offset, b.size(), sections.weights_size))
       return corrupt(label + " lies outside the weight section" + kDamaged);
-    buffers.emplace_back(sections.weights + offset, size_t(b.size()), owner);
+    if (palette) {
+      Result<Bytes> plain = palette_decoded(sections.weights + offset, size_t(b.size()));
+      if (!plain.ok()) return plain.status().with_context(label);
+      buffers.push_back(std::move(*plain));
+    } else {
+      buffers.emplace_back(sections.weights + offset, size_t(b.size()), owner);
+    }
     end = offset + b.size();
   }
   return buffers;

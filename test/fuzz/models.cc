@@ -138,6 +138,8 @@ ModelIr float_net() {
   g.attrs<schema::ArgMaxAttrsT>().axis = 1;
   arg = g.node(Op::Cast, {arg}, {6, 1, 5});
   g.attrs<schema::CastAttrsT>().to = DType::Float32;
+  // 1024 words of 17 values: what a file stores as a palette.
+  g.output(g.node(Op::Mul, {x, g.floats("grid", {8, 8, 4, 4}, floats(1024))}, {8, 8, 4, 4}));
   g.output(g.node(Op::MatMul, {g.node(Op::Mul, {t, arg}, {6, 2, 5}), g.floats("last", {5, 3}, floats(15))}, {6, 2, 3}));
   return std::move(g.model);
 }
