@@ -124,7 +124,11 @@ class Placer {
       const TensorId id = node.inputs[i];
       if (id == kNoTensor) continue;
       if (!is_data[i]) {
-        if (!graph_.tensor(id).is_constant()) node.inputs[i] = float_value(id);
+        if (!graph_.tensor(id).is_constant()) {
+          node.inputs[i] = float_value(id);
+        } else if (plan(n).int8_parameters) {
+          node.inputs[i] = stored_parameter(id);
+        }
       } else if (graph_.tensor(id).is_constant()) {
         node.inputs[i] =
             node.op == Op::Concat ? constant_with_params(id, group(node.outputs[0])) : constant_operand(id);
@@ -162,6 +166,20 @@ class Placer {
     QuantParams params = per_tensor_params(DType::Int8, constant.scale[0], 0);
     params.qmin = -127;
     return add_int8_constant(id, constant.values, std::move(params));
+  }
+
+  /// A normalization's scale or bias [C, …]: stored as weights are, one scale a channel.
+  TensorId stored_parameter(TensorId id) {
+    const auto [where, is_new] = stored_.emplace(id, kNoTensor);
+    if (!is_new) return where->second;
+    const std::vector<float> values = *constant_floats(graph_, id);
+    const size_t channels = size_t(graph_.tensor(id).shape[0]);
+    std::vector<int32_t> channel(values.size());
+    for (size_t i = 0; i < channel.size(); ++i) channel[i] = int32_t(i / (channel.size() / channels));
+    const std::vector<float> scale = weight_scales(values, channel, channels, WeightGranularity::kPerChannel);
+    QuantParams params = per_channel_weights(scale, 0);
+    params.zero_point.clear();  // empty: 0 for every channel
+    return where->second = add_int8_constant(id, round_weights(values, channel, scale), std::move(params));
   }
 
   TensorId constant_with_params(TensorId id, int g) {
@@ -207,7 +225,7 @@ class Placer {
         view->bias == kNoTensor ? std::vector<double>() : passes::bias_values(graph_, node, *view);
     const std::vector<int32_t> channel = view->channel_of_element(shape);
     QuantizedProduct product = quantize_product(weights, channel, bias, size_t(view->channels),
-                                                      input_.params[size_t(input_group)], output_scale, input_.weights);
+                                                input_.params[size_t(input_group)], output_scale, input_.weights);
     LQ_RETURN_IF_ERROR(improve_rounding(n, weights, input_.params[size_t(input_group)], product));
     note(n, product, channel, output_group < 0);
     notes_[size_t(n)].product_output = graph_.tensor(node.outputs[0]).name;
@@ -270,6 +288,7 @@ class Placer {
   std::vector<Node> nodes_;      // the new list
   std::vector<TensorId> value_;  // by old tensor: its dequantized value
   std::map<std::pair<TensorId, int>, TensorId> requantized_;
+  std::map<TensorId, TensorId> stored_;  // float constants kept as int8 -> their dequantized values
   std::set<std::string> names_;
   std::set<TensorId> redirected_;
 };

@@ -18,9 +18,9 @@ struct NodeNotes {
   int64_t raised_channels = 0;  // living channels whose weight scale was raised (bias.h)
   int64_t zero_channels = 0;    // output channels whose int8 weights are all zero
   std::string float_name,
-      int8_name;              // its result in the graph as it was, and the float tensor that holds it now; empty: none
-  bool float_output = false;  // a product that writes float
-  std::string product_output;     // an int8 product: its result before any activation, the same name in both graphs
+      int8_name;               // its result in the graph as it was, and the float tensor that holds it now; empty: none
+  bool float_output = false;   // a product that writes float
+  std::string product_output;  // an int8 product: its result before any activation, the same name in both graphs
   size_t channel_from_right = 1;  // where that result's channels lie, counted from the right
 };
 

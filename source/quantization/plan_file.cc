@@ -121,6 +121,7 @@ Status read_node(const json& j, const std::string& where, PlanFile& plan) {
   r.text("precision", node.precision);
   r.text("reason", node.reason);
   r.boolean("pinned", node.pinned);
+  r.boolean("int8_parameters", node.int8_parameters);
   if (output.empty()) r.fail("'output', the name of the operator's first result, is missing");
   if (node.precision == "int16") r.fail("int16 has no kernels in this version; use int8 or float");
   if (node.precision != "int8" && node.precision != "float") r.fail("precision", "is not int8 or float");
@@ -252,14 +253,18 @@ Status apply_plan(const Graph& graph, const PlanFile& plan, NodeRequests& reques
       return invalid_argument("the plan lists operator '" + entry.name + "' with result '" + output +
                               "', which this model does not have");
     NodeRequest& request = requests[found->second];
+    const Node& node = graph.nodes[found->second];
+    if (entry.int8_parameters && !stores_int8(graph, node))
+      return invalid_argument("the plan asks int8 parameters of " + node_label(graph, node) +
+                              ", which has none to store");
+    if (entry.precision == "float" && entry.int8_parameters) continue;  // what the rules decide by themselves
     if (entry.precision == "float") {
       request = {Wish::kFloat, entry.reason.empty() ? "asked for (--plan)" : entry.reason};
       continue;
     }
-    const std::string reason = why_not_int8(graph, graph.nodes[found->second]);
+    const std::string reason = why_not_int8(graph, node);
     if (!reason.empty())
-      return invalid_argument("the plan asks int8 of " + node_label(graph, graph.nodes[found->second]) +
-                              ", which cannot: " + reason);
+      return invalid_argument("the plan asks int8 of " + node_label(graph, node) + ", which cannot: " + reason);
     request = {entry.pinned ? Wish::kInt8 : Wish::kNone, ""};
   }
   for (const auto& [name, range] : plan.tensors) {
@@ -309,6 +314,7 @@ std::string write_plan(const QuantizeOptions& options, const Graph& graph, const
                                    {"precision", int8 ? "int8" : "float"}};
     if (!plan[n].reason.empty()) node["reason"] = plan[n].reason;
     if (plan[n].pinned) node["pinned"] = true;
+    if (plan[n].int8_parameters) node["int8_parameters"] = true;
     j["nodes"].push_back(std::move(node));
   }
   for (size_t g = 0; g < ranges.size(); ++g)

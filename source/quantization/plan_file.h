@@ -24,6 +24,7 @@ struct PlannedRange {
 struct PlannedNode {
   std::string name, precision, reason;  // precision "int8" or "float"
   bool pinned = false;
+  bool int8_parameters = false;
 };
 
 struct PlanFile {

@@ -307,6 +307,21 @@ std::string why_not_int8(const Graph& graph, const Node& node) {
   return "no int8 form";
 }
 
+bool stores_int8(const Graph& graph, const Node& node) {
+  constexpr size_t kLeast = 1024;
+  if (node.op != Op::LayerNormalization) return false;
+  bool any = false;
+  for (const TensorId id : {node.input(1), node.input(2)}) {
+    if (id == kNoTensor) continue;
+    if (!is_float_constant(graph, id) || graph.tensor(id).shape.size() < 2) return false;
+    const std::vector<float> values = *constant_floats(graph, id);
+    if (values.size() < kLeast) return false;
+    any = std::all_of(values.begin(), values.end(), [](float v) { return std::abs(v) < 1e30f; });
+    if (!any) return false;
+  }
+  return any;
+}
+
 PrecisionPlan plan_precision(const Graph& graph, const NodeRequests& requests) {
   PrecisionPlan plan(graph.nodes.size());
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -319,6 +334,7 @@ PrecisionPlan plan_precision(const Graph& graph, const NodeRequests& requests) {
     } else {
       plan[n].reason = why_not_int8(graph, node);
       if (plan[n].reason.empty()) plan[n].precision = Precision::kInt8;
+      plan[n].int8_parameters = !plan[n].reason.empty() && stores_int8(graph, node);
       plan[n].pinned = plan[n].reason.empty() && requests[n].wish == Wish::kInt8;
     }
   }

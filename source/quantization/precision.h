@@ -18,10 +18,11 @@ enum class Precision : uint8_t {
 
 struct NodePlan {
   Precision precision = Precision::kFloat;
-  std::string reason;         // why it is float; empty for int8
-  bool pinned = false;        // int8 because it was asked for: the rules below do not take it back
-  int fused_activation = -1;  // int8: the Relu or Clip behind it that only narrows its output range; a node index
-  int fused_into = -1;        // int8 Relu or Clip: the node it is fused into
+  std::string reason;            // why it is float; empty for int8
+  bool pinned = false;           // int8 because it was asked for: the rules below do not take it back
+  bool int8_parameters = false;  // float arithmetic, but its constants are stored as int8, see stores_int8()
+  int fused_activation = -1;     // int8: the Relu or Clip behind it that only narrows its output range; a node index
+  int fused_into = -1;           // int8 Relu or Clip: the node it is fused into
 };
 
 /// One entry a node of the graph, same order.
@@ -40,6 +41,11 @@ bool is_float_constant(const Graph& graph, TensorId id);
 
 /// Why `node` cannot compute in int8; empty when NUMERICS has an integer rule for this very node.
 std::string why_not_int8(const Graph& graph, const Node& node);
+
+/// True for a float operator whose constants weigh like weights: LayerNormalization with a scale and bias for every
+/// position of a map ([C, H, W], at least 1024 numbers). They are stored in int8, one scale a channel (axis 0), as
+/// convolution weights are, and dequantized when a session is made. `--skip` keeps them in float.
+bool stores_int8(const Graph& graph, const Node& node);
 
 /// Decides for every node. Wishes come first (an int8 wish for a node without int8 form has no effect); then, in order:
 ///  1. a node is a candidate when NUMERICS has an integer rule for it and its weights are usable constants;

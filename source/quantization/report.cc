@@ -135,6 +135,7 @@ void describe_nodes(const ReportInput& input, QuantizeReport& report) {
     row.op = op_name(node.op);
     row.output = node.output(0) == kNoTensor ? "" : input.graph.tensor(node.outputs[0]).name;
     row.reason = plan.reason;
+    if (plan.int8_parameters) row.reason += "; its constants are stored as int8";
     row.precision = plan.precision == Precision::kInt8 ? "int8" : plan.precision == Precision::kFloat ? "float" : "-";
     const int group = input.ranges.empty() ? -1 : input.groups.of(node.output(0));
     if (group >= 0) {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <set>
 
 #include "conformance/quantized_case.h"
 #include "format/model_file.h"
@@ -16,9 +15,6 @@ namespace {
 
 constexpr double kLargestShareOfOnnx = 0.28;      // int8 weights are a quarter of float ones; the rest is graph
 constexpr uintmax_t kSmallestJudged = 1'000'000;  // below it the graph weighs too much
-// RFB's anchors [1,4420,4] and the denoiser's LayerNormalization over [C,28,28]. Named, so that no other net hides
-// behind them.
-const std::set<std::string> kMuchWithoutInt8 = {"ultraface", "ddpm"};
 constexpr double kLeastSpeedup = 4;
 constexpr int kRounds = 5;
 
@@ -52,16 +48,6 @@ std::string shape_options(const ModelCase& c) {
 
 bool has_avx2() { return is_isa_built(Isa::kAvx2) && is_isa_supported(Isa::kAvx2); }
 
-/// Bytes of the constants that have no int8 form: LayerNormalization's scale and bias, a detector's anchors. A net that
-/// has many of them cannot shrink to a quarter; the rest of it must.
-uintmax_t float_constants(const Graph& graph) {
-  uintmax_t bytes = 0;
-  for (const Tensor& t : graph.tensors) {
-    if (t.is_constant() && t.dtype == DType::Float32) bytes += t.data.size();
-  }
-  return bytes;
-}
-
 class Files : public ::testing::TestWithParam<ModelCase> {
  protected:
   /// Quantizes and writes the case as the tool does. Skips the test where the pack is absent.
@@ -72,12 +58,10 @@ class Files : public ::testing::TestWithParam<ModelCase> {
     ASSERT_TRUE(quantized.ok()) << quantized.status().message();
     const Status written = write_model_file(quantized->ir, model_.string());
     ASSERT_TRUE(written.ok()) << written.message();
-    float_constants_ = float_constants(quantized->ir.main());
   }
 
   const ScratchFolder scratch_{"files_" + GetParam().name};
   const std::filesystem::path model_ = scratch_ / "model.lqm";
-  uintmax_t float_constants_ = 0;
 };
 
 TEST_P(Files, AreSmallAndRunOnTheKernelsAskedFor) {
@@ -85,12 +69,10 @@ TEST_P(Files, AreSmallAndRunOnTheKernelsAskedFor) {
   if (IsSkipped()) return;
   const ModelCase& c = GetParam();
   const uintmax_t onnx = std::filesystem::file_size(resolve(c.model)), lqm = std::filesystem::file_size(model_);
-  std::printf("  %-22s %8ju bytes of ONNX, %8ju of .lqm: %.3f; %ju bytes without int8 form\n", c.name.c_str(), onnx,
-              lqm, double(lqm) / double(onnx), float_constants_);
+  std::printf("  %-22s %8ju bytes of ONNX, %8ju of .lqm: %.3f\n", c.name.c_str(), onnx, lqm,
+              double(lqm) / double(onnx));
   if (onnx > kSmallestJudged) {
-    const bool mostly_products = kMuchWithoutInt8.count(c.name) == 0;
-    const uintmax_t kept = mostly_products ? 0 : float_constants_;
-    EXPECT_LE(double(lqm - kept), kLargestShareOfOnnx * double(onnx - kept));
+    EXPECT_LE(double(lqm), kLargestShareOfOnnx * double(onnx));
   }
   if (!has_avx2()) GTEST_SKIP() << "no AVX2 here: kernels not looked at";
   const std::string options = "--iterations 1 --warmup 0 --profile --threads 2" + shape_options(c);
