@@ -27,14 +27,18 @@ using calibration::DataSource;
 Result<DataSource> open_data(const Options& o, const ModelIr& ir, const std::map<std::string, Shape>& shapes,
                              std::map<std::string, int64_t>& labels) {
   std::vector<calibration::InputSpec> inputs = calibration::input_specs(ir, shapes);
+  if (inputs.size() != 1) {  // sub-folders are inputs then, not classes
+    if (!o.labels.empty() || o.compare.empty())
+      return invalid_argument("labels need a model with one input, this one has " + std::to_string(inputs.size()) +
+                              "; give --compare MODEL2 to measure agreement");
+    return DataSource::open(o.data, std::move(inputs), o.max_samples);
+  }
   Result<calibration::Labels> found = calibration::read_labels(o.data, o.labels);
   if (!found.ok()) {
     // Without labels there is still agreement to measure.
     if (!o.labels.empty() || o.compare.empty() || found.status().code() != StatusCode::kNotFound) return found.status();
     return DataSource::open(o.data, std::move(inputs), o.max_samples);
   }
-  if (inputs.size() != 1)
-    return invalid_argument("labels need a model with one input, this one has " + std::to_string(inputs.size()));
   std::vector<std::string> files;
   const size_t n = found->files.size(), keep = o.max_samples == 0 ? n : std::min(n, o.max_samples);
   for (size_t i = 0; i < keep; ++i) {
