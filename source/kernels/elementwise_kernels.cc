@@ -6,9 +6,17 @@
 namespace lq {
 
 const ElementwiseKernels& elementwise_kernels(Isa isa) {
-#if defined(LQ_HAS_AVX2)
-  if (isa == Isa::kAvx2 || fallback_isa(isa) == Isa::kAvx2) return elementwise_kernels_avx2();
+  for (; isa != Isa::kScalar; isa = fallback_isa(isa)) {
+#ifdef LQ_HAS_AVX2
+    if (isa == Isa::kAvx2) return elementwise_kernels_avx2();
 #endif
+#ifdef LQ_HAS_NEON
+    if (isa == Isa::kNeon) return elementwise_kernels_neon();
+#endif
+#ifdef LQ_HAS_RVV
+    if (isa == Isa::kRvv) return elementwise_kernels_rvv();
+#endif
+  }
   return elementwise_kernels_scalar();
 }
 

@@ -113,10 +113,12 @@ struct ElementwiseKernels {
   Kernel<ResizeFn> resize_s8;
 };
 
-/// The kernels of `isa`; the scalar ones where that ISA is not built.
+/// The kernels of `isa`, or of the next ISA it includes (fallback_isa); the scalar ones in the end.
 const ElementwiseKernels& elementwise_kernels(Isa isa);
 const ElementwiseKernels& elementwise_kernels_scalar();
 const ElementwiseKernels& elementwise_kernels_avx2();
+const ElementwiseKernels& elementwise_kernels_neon();
+const ElementwiseKernels& elementwise_kernels_rvv();
 
 /// Writes lanes [first, 8) of `count` blocks: 1-byte and 4-byte elements.
 void fill_lanes_1(uint8_t* y, int64_t count, int first, uint8_t fill);

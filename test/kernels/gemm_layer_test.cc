@@ -219,9 +219,7 @@ void run_int8_case(Random& r, Op op) {
       ASSERT_TRUE(same_bits(layer.run<int8_t>(isa, threads, &step), want));
     }
     EXPECT_TRUE(step.integer);
-    // NEON has no int16 kernel: products of two activations, or by weights with a zero point, are scalar there.
-    const bool int16_on_arm = isa >= Isa::kNeon && step.isa == Isa::kScalar;
-    EXPECT_TRUE(runs_on(step.isa, isa) || int16_on_arm) << int(step.isa);
+    EXPECT_TRUE(runs_on(step.isa, isa)) << int(step.isa);
   });
 }
 

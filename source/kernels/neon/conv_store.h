@@ -1,9 +1,8 @@
 // From accumulators to memory, Advanced SIMD: the vector form of scalar/conv_store.h, the same bits. Every function is
 // inlined, so the folders with newer instructions may include it.
 #pragma once
-#include <arm_neon.h>
-
 #include "kernels/conv_kernels.h"
+#include "kernels/neon/simd.h"
 
 namespace lq::neon {
 
@@ -11,48 +10,36 @@ namespace lq::neon {
 
 /// The epilogue of whole int8 panels: kVectors · 4 real channels. Everything by value: a store of bytes may alias
 /// whatever is reached by a pointer, so a tile makes this once and the compiler keeps it in registers. No product here
-/// is NaN (finite accumulator, finite multiplier), so the order of the clamp's operands does not matter.
+/// is NaN: finite accumulator, finite multiplier.
 template <int kVectors>
 struct WholeStore {
-  float32x4_t low, high, multiplier[kVectors];
-  int16x8_t zero_point;
+  float32x4_t multiplier[kVectors];
+  Rounder rounder;
   int8_t* y;
   ptrdiff_t y_block;
 
-  [[gnu::always_inline]] WholeStore(const void* to, ptrdiff_t block, const Epilogue& e)
-      : low(vdupq_n_f32(e.low)),
-        high(vdupq_n_f32(e.high)),
-        zero_point(vdupq_n_s16(int16_t(e.zero_point))),
-        y(static_cast<int8_t*>(const_cast<void*>(to))),
-        y_block(block) {
+  [[gnu::always_inline]] WholeStore(const PanelGeometry& g, const Epilogue& e)
+      : rounder(e.low, e.high, e.zero_point), y(static_cast<int8_t*>(g.y)), y_block(g.y_block) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) multiplier[v] = vld1q_f32(e.multiplier + 4 * v);
   }
-  [[gnu::always_inline]] int32x4_t rounded(int32x4_t acc, int v) const {
-    return vcvtnq_s32_f32(vminq_f32(vmaxq_f32(vmulq_f32(vcvtq_f32_s32(acc), multiplier[v]), low), high));
-  }
-  /// R of 8 channels as int16 with zp: by the clamp they fit a byte.
   [[gnu::always_inline]] int16x8_t requantize(int32x4_t a, int32x4_t b, int v) const {
-    const int16x8_t q = vuzp1q_s16(vreinterpretq_s16_s32(rounded(a, v)), vreinterpretq_s16_s32(rounded(b, v + 1)));
-    return vaddq_s16(q, zero_point);
-  }
-  [[gnu::always_inline]] static int8x16_t narrow(int16x8_t a, int16x8_t b) {
-    return vuzp1q_s8(vreinterpretq_s8_s16(a), vreinterpretq_s8_s16(b));
+    return rounder.round8(vmulq_f32(vcvtq_f32_s32(a), multiplier[v]), vmulq_f32(vcvtq_f32_s32(b), multiplier[v + 1]));
   }
   /// One pixel.
   [[gnu::always_inline]] void store(const int32x4_t (&acc)[kVectors], ptrdiff_t pixel) const {
     int8_t* to = y + pixel;
     if constexpr (kVectors == 4) {
-      const int8x16_t q = narrow(requantize(acc[0], acc[1], 0), requantize(acc[2], acc[3], 2));
+      const int8x16_t q = rounder.finish(requantize(acc[0], acc[1], 0), requantize(acc[2], acc[3], 2));
       vst1_s8(to, vget_low_s8(q));
       vst1_s8(to + y_block, vget_high_s8(q));
     } else {
-      vst1_s8(to, vmovn_s16(requantize(acc[0], acc[1], 0)));
+      vst1_s8(to, rounder.finish(requantize(acc[0], acc[1], 0)));
     }
   }
   /// Two neighbouring pixels of one NCHWc8 block.
   [[gnu::always_inline]] void store_two(const int32x4_t (&a)[2], const int32x4_t (&b)[2], ptrdiff_t pixel) const {
-    vst1q_s8(y + pixel, narrow(requantize(a[0], a[1], 0), requantize(b[0], b[1], 0)));
+    vst1q_s8(y + pixel, rounder.finish(requantize(a[0], a[1], 0), requantize(b[0], b[1], 0)));
   }
 };
 
@@ -61,25 +48,36 @@ template <int kVectors>
   return !e.float_output && g.lanes == 4 * kVectors;
 }
 
-/// Any other panel, one pixel: lanes to spare, or float(acc) · multiplier [clamped].
-template <int kVectors>
-[[gnu::always_inline]] static inline void store_some(const PanelGeometry& g, const Epilogue& e,
-                                                     const int32x4_t (&acc)[kVectors], ptrdiff_t pixel) {
-  const WholeStore<kVectors> w(g.y, g.y_block, e);
-  for (int v = 0; v < kVectors; ++v) {
-    const int real = g.lanes - 4 * v;
-    if (real <= 0 && (!g.y_blocked || v % 2 == 0)) return;  // a block with a real lane is written whole
-    const ptrdiff_t at = pixel + v / 2 * g.y_block + v % 2 * 4;
-    float t[4];
-    int32_t q[4];
-    const float32x4_t scaled = vmulq_f32(vcvtq_f32_s32(acc[v]), w.multiplier[v]);
-    vst1q_f32(t, e.float_clamp ? vminq_f32(vmaxq_f32(scaled, w.low), w.high) : scaled);
-    vst1q_s32(q, w.rounded(acc[v], v));
-    for (int i = 0; i < (g.y_blocked ? 4 : real < 4 ? real : 4); ++i) {
-      if (e.float_output) static_cast<float*>(g.y)[at + i] = i < real ? t[i] : 0.0f;
-      if (!e.float_output) static_cast<int8_t*>(g.y)[at + i] = int8_t((i < real ? q[i] : 0) + e.zero_point);
+/// 8 channels of one pixel of any other panel, from 8 accumulators: lanes to spare, or float(acc) · multiplier
+/// [clamped], which is scalar: on ARMv7 only VFP keeps denormals.
+[[gnu::always_inline]] static inline void store_block(const PanelGeometry& g, const Epilogue& e, const int32_t* acc,
+                                                      int block, ptrdiff_t pixel) {
+  const int real = g.lanes - 8 * block, written = g.y_blocked ? 8 : real < 8 ? real : 8;
+  const ptrdiff_t at = pixel + block * g.y_block;
+  const float* m = e.multiplier + 8 * block;
+  if (e.float_output) {
+    float* y = static_cast<float*>(g.y) + at;
+    for (int i = 0; i < written; ++i) {
+      const float t = float(acc[i]) * m[i], low = t > e.low ? t : e.low, clamped = low < e.high ? low : e.high;
+      y[i] = i < real ? (e.float_clamp ? clamped : t) : 0.0f;
     }
+    return;
   }
+  const Rounder rounder(e.low, e.high, e.zero_point);
+  int8_t q[8];
+  vst1_s8(q, rounder.finish(rounder.round8(vmulq_f32(vcvtq_f32_s32(vld1q_s32(acc)), vld1q_f32(m)),
+                                           vmulq_f32(vcvtq_f32_s32(vld1q_s32(acc + 4)), vld1q_f32(m + 4)))));
+  int8_t* y = static_cast<int8_t*>(g.y) + at;
+  for (int i = 0; i < written; ++i) y[i] = i < real ? q[i] : int8_t(e.zero_point);
+}
+
+/// Any other panel, one pixel. A block with a real lane is written whole, one without is left alone.
+template <int kVectors>
+[[gnu::noinline]] static void store_some(const PanelGeometry& g, const Epilogue& e, const int32x4_t (&acc)[kVectors],
+                                         ptrdiff_t pixel) {
+  int32_t sum[4 * kVectors];
+  for (int v = 0; v < kVectors; ++v) vst1q_s32(sum + 4 * v, acc[v]);
+  for (int h = 0; 8 * h < g.lanes; ++h) store_block(g, e, sum + 8 * h, h, pixel);
 }
 
 /// Pixels y_at[0 … n) of a tile from acc[pixel][vector].
@@ -88,7 +86,7 @@ template <int kVectors, int kPixels>
                                                      const int32x4_t (&acc)[kPixels][kVectors], const ptrdiff_t* y_at,
                                                      int n) {
   if (is_whole<kVectors>(g, e)) {
-    const WholeStore<kVectors> out(g.y, g.y_block, e);
+    const WholeStore<kVectors> out(g, e);
 #pragma GCC unroll 6
     for (int p = 0; p < kPixels; ++p) {
       if (p < n) out.store(acc[p], y_at[p]);
@@ -109,16 +107,23 @@ template <int kVectors, int kPixels>
 /// The epilogue of one block of 8 channels of a depthwise layer, outputs 8 elements apart. kWhole: as WholeStore.
 template <bool kWhole>
 struct BlockStore {
+  WholeStore<2> whole;
+  [[gnu::always_inline]] BlockStore(const PanelGeometry& g, const Epilogue& e) : whole(g, e) {}
+  [[gnu::always_inline]] void store(const int32x4_t (&acc)[2], ptrdiff_t pixel) const { whole.store(acc, pixel); }
+  [[gnu::always_inline]] void store_two(const int32x4_t (&a)[2], const int32x4_t (&b)[2], ptrdiff_t pixel) const {
+    whole.store_two(a, b, pixel);
+  }
+};
+template <>
+struct BlockStore<false> {
   const PanelGeometry& g;
   const Epilogue& e;
-  WholeStore<2> whole;
   [[gnu::always_inline]] BlockStore(const PanelGeometry& geometry, const Epilogue& epilogue)
-      : g(geometry), e(epilogue), whole(g.y, g.y_block, e) {}
+      : g(geometry), e(epilogue) {}
   [[gnu::always_inline]] void store(const int32x4_t (&acc)[2], ptrdiff_t pixel) const {
-    kWhole ? whole.store(acc, pixel) : store_some<2>(g, e, acc, pixel);
+    store_some<2>(g, e, acc, pixel);
   }
   [[gnu::always_inline]] void store_two(const int32x4_t (&a)[2], const int32x4_t (&b)[2], ptrdiff_t pixel) const {
-    if (kWhole) return whole.store_two(a, b, pixel);
     store_some<2>(g, e, a, pixel);
     store_some<2>(g, e, b, pixel + 8);
   }
@@ -144,17 +149,29 @@ template <int kPixels, typename Tile>
   }
 }
 
-/// The same in pairs: tile(n, x offsets, y offsets, neighbours). An odd n has its last pixel repeated behind it;
-/// neighbours: every pair lies in 16 neighbouring bytes.
-template <int kPixels, typename Tile>
-[[gnu::always_inline]] static inline void for_each_pair_tile(const PanelGeometry& g, const Tile& tile) {
-  for_each_tile<kPixels>(g, [&](int n, const ptrdiff_t* x, const ptrdiff_t* y) {
-    ptrdiff_t x_at[kPixels + 1], y_at[kPixels + 1];
+/// The tile of `n` pixels, 1 to 6: Tile::run<pairs, kNeighbours>(args, x offsets, y offsets, odd).
+template <typename Tile, bool kNeighbours>
+[[gnu::always_inline]] static inline void run_pair_tile(int n, const ConvByteArgs& a, const ptrdiff_t* x_at,
+                                                        const ptrdiff_t* y_at) {
+  const bool odd = n % 2 != 0;
+  if (n > 4) return Tile::template run<3, kNeighbours>(a, x_at, y_at, odd);
+  if (n > 2) return Tile::template run<2, kNeighbours>(a, x_at, y_at, odd);
+  Tile::template run<1, kNeighbours>(a, x_at, y_at, odd);
+}
+
+inline constexpr int kPairTilePixels = 6;
+
+/// All pixels in tiles of up to three pairs. An odd tile has its last pixel repeated behind it. kNeighbours: every pair
+/// lies in 16 neighbouring bytes.
+template <typename Tile>
+[[gnu::always_inline]] static inline void run_pair_tiles(const ConvByteArgs& a) {
+  for_each_tile<kPairTilePixels>(a.geometry, [&](int n, const ptrdiff_t* x, const ptrdiff_t* y) {
+    ptrdiff_t x_at[kPairTilePixels + 1], y_at[kPairTilePixels + 1];
     for (int p = 0; p < n; ++p) x_at[p] = x[p], y_at[p] = y[p];
     x_at[n] = x[n - 1], y_at[n] = y[n - 1];
     bool neighbours = true;
     for (int p = 0; p < n; p += 2) neighbours = neighbours && x_at[p + 1] == x_at[p] + 8;
-    tile(n, x_at, y_at, neighbours);
+    neighbours ? run_pair_tile<Tile, true>(n, a, x_at, y_at) : run_pair_tile<Tile, false>(n, a, x_at, y_at);
   });
 }
 

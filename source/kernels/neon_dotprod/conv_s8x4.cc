@@ -5,8 +5,6 @@
 namespace lq::neon_dotprod {
 namespace {
 
-constexpr int kTilePixels = 6;
-
 /// Group `kGroup` of 4 channels, 0 or 1 of the block.
 template <int kPairs, int kGroup>
 [[gnu::always_inline]] static inline void add_group(int32x4_t (&acc)[2 * kPairs][4], const int8x16_t (&in)[kPairs],
@@ -40,64 +38,53 @@ struct Pixels {
 
 /// Pixels 2·p and 2·p + 1 for p < kPairs; kNeighbours: each pair lies in 16 neighbouring bytes. `odd`: the last pixel
 /// has no partner, x_at repeats it.
-template <int kPairs, bool kNeighbours>
-[[gnu::noinline]] void tile(const ConvByteArgs& a, const ptrdiff_t* x_at, const ptrdiff_t* y_at, bool odd) {
-  const PanelGeometry& g = a.geometry;
-  Pixels<kPairs, kNeighbours> x;
-  int32x4_t acc[2 * kPairs][4];
+struct Tile {
+  template <int kPairs, bool kNeighbours>
+  [[gnu::noinline]] static void run(const ConvByteArgs& a, const ptrdiff_t* x_at, const ptrdiff_t* y_at, bool odd) {
+    const PanelGeometry& g = a.geometry;
+    Pixels<kPairs, kNeighbours> x;
+    int32x4_t acc[2 * kPairs][4];
 #pragma GCC unroll 6
-  for (int p = 0; p < 2 * kPairs; ++p) {
-    (p % 2 == 0 ? x.first : x.second)[p / 2] = reinterpret_cast<const int8_t*>(a.x) + x_at[p];
+    for (int p = 0; p < 2 * kPairs; ++p) {
+      (p % 2 == 0 ? x.first : x.second)[p / 2] = reinterpret_cast<const int8_t*>(a.x) + x_at[p];
 #pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) acc[p][v] = vld1q_s32(a.epilogue.bias + 4 * v);
-  }
-  const int8_t* w = a.w;
-  const ptrdiff_t* const taps_end = g.tap + g.taps;
-  const ptrdiff_t x_block = g.x_block;
-  int8x16_t in[kPairs];
-  ptrdiff_t block = g.taps == 1 ? g.tap[0] : 0;
-  int left = g.blocks;
-  if (g.taps == 1) {
-    for (; left > 0; --left, block += x_block, w += 128) {
-      x.load(block, in);
-      add_group<kPairs, 0>(acc, in, w);
-      add_group<kPairs, 1>(acc, in, w + 64);
+      for (int v = 0; v < 4; ++v) acc[p][v] = vld1q_s32(a.epilogue.bias + 4 * v);
     }
-    block -= g.tap[0];
-  }
-  for (; left > 0; --left, block += x_block) {
-    for (const ptrdiff_t* tap = g.tap; tap != taps_end; ++tap, w += 128) {
+    const int8_t* w = a.w;
+    const ptrdiff_t* const taps_end = g.tap + g.taps;
+    const ptrdiff_t x_block = g.x_block;
+    int8x16_t in[kPairs];
+    ptrdiff_t block = g.taps == 1 ? g.tap[0] : 0;
+    int left = g.blocks;
+    if (g.taps == 1) {
+      for (; left > 0; --left, block += x_block, w += 128) {
+        x.load(block, in);
+        add_group<kPairs, 0>(acc, in, w);
+        add_group<kPairs, 1>(acc, in, w + 64);
+      }
+      block -= g.tap[0];
+    }
+    for (; left > 0; --left, block += x_block) {
+      for (const ptrdiff_t* tap = g.tap; tap != taps_end; ++tap, w += 128) {
+        x.load(block + *tap, in);
+        add_group<kPairs, 0>(acc, in, w);
+        add_group<kPairs, 1>(acc, in, w + 64);
+      }
+    }
+    for (const ptrdiff_t* tap = g.tap; g.tail > 0 && tap != taps_end; ++tap) {
       x.load(block + *tap, in);
       add_group<kPairs, 0>(acc, in, w);
-      add_group<kPairs, 1>(acc, in, w + 64);
+      w += 64;
+      if (g.tail <= 4) continue;
+      add_group<kPairs, 1>(acc, in, w);
+      w += 64;
     }
+    neon::store_tile<4>(g, a.epilogue, acc, y_at, odd ? 2 * kPairs - 1 : 2 * kPairs);
   }
-  for (const ptrdiff_t* tap = g.tap; g.tail > 0 && tap != taps_end; ++tap) {
-    x.load(block + *tap, in);
-    add_group<kPairs, 0>(acc, in, w);
-    w += 64;
-    if (g.tail <= 4) continue;
-    add_group<kPairs, 1>(acc, in, w);
-    w += 64;
-  }
-  neon::store_tile<4>(g, a.epilogue, acc, y_at, odd ? 2 * kPairs - 1 : 2 * kPairs);
-}
-
-template <bool kNeighbours>
-void tile_of(int n, const ConvByteArgs& a, const ptrdiff_t* x_at, const ptrdiff_t* y_at) {
-  const bool odd = n % 2 != 0;
-  if (n > 4) return tile<3, kNeighbours>(a, x_at, y_at, odd);
-  if (n > 2) return tile<2, kNeighbours>(a, x_at, y_at, odd);
-  tile<1, kNeighbours>(a, x_at, y_at, odd);
-}
+};
 
 }  // namespace
 
-void conv_s8x4(const ConvByteArgs& a) {
-  neon::for_each_pair_tile<kTilePixels>(
-      a.geometry, [&](int n, const ptrdiff_t* x_at, const ptrdiff_t* y_at, bool neighbours) {
-        neighbours ? tile_of<true>(n, a, x_at, y_at) : tile_of<false>(n, a, x_at, y_at);
-      });
-}
+void conv_s8x4(const ConvByteArgs& a) { neon::run_pair_tiles<Tile>(a); }
 
 }  // namespace lq::neon_dotprod
