@@ -192,4 +192,12 @@ Status verify(const ModelIr& model) {
   return check_branches(model);
 }
 
+Status verify_products(const ModelIr& model) {
+  ConstantFacts facts(model);
+  for (const Graph& graph : model.graphs) {
+    if (graph.unusable.empty()) LQ_RETURN_IF_ERROR(check_quantization(graph, facts));
+  }
+  return {};
+}
+
 }  // namespace lq

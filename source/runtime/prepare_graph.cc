@@ -261,6 +261,7 @@ Status prepare_graph(ModelIr& model, const std::map<std::string, Shape>& input_s
   const std::set<const uint8_t*> original = constant_addresses(model);
   const Evaluator evaluator = runtime_evaluator();
   FoldBudget budget(model);
+  const bool has_branches = model.graphs.size() > 1;
   LQ_RETURN_IF_ERROR(apply_input_shapes(model.main(), input_shapes));
   sink_constants(model);
   for (int round = 0; round < kMaxInferRounds; ++round) {
@@ -268,6 +269,7 @@ Status prepare_graph(ModelIr& model, const std::map<std::string, Shape>& input_s
     if (!sink_constants(model)) break;
   }
   for (Graph& graph : model.graphs) remove_dead(graph);
+  if (has_branches) LQ_RETURN_IF_ERROR(verify_products(model));
   LQ_RETURN_IF_ERROR(passes::fuse_qdq(model));
   LQ_RETURN_IF_ERROR(fold_constants(model, budget));
   LQ_RETURN_IF_ERROR(passes::fuse_activation(model));

@@ -77,6 +77,56 @@ TEST(If, KnownConditionLeavesNoIf) {
 }
 
 // A branch may hand through what it captured, a constant, or one value twice: each If output is written all the same.
+/// cond ? dq(q(x))·dq(w) : x, the product in the branch, its int8 weights w [k, 1] outside. `inner_dq`: the branch
+/// dequantizes w, otherwise it captures the dequantized value.
+ModelIr captured_weights(int64_t k, int8_t value, int zero_point, bool inner_dq, bool known) {
+  GraphBuilder g;
+  const TensorId cond = known ? TensorId(g.graph().tensors.size()) : g.input("cond", {}, DType::Bool);
+  const uint8_t yes = 1;
+  if (known) g.graph().add_constant("cond", DType::Bool, {}, &yes);
+  const TensorId x = g.input("x", {1, k});
+  const std::vector<int8_t> values(size_t(k), value);
+  const TensorId w = g.graph().add_constant("w", DType::Int8, {k, 1}, values.data());
+  g.graph().tensor(w).quant = per_tensor_params(DType::Int8, 0.5f, zero_point);
+  const TensorId xq = g.through_int8(x, 0.25f, 127);  // |q - zp| up to 255
+  g.output(add_if(g, {cond, xq, inner_dq ? w : g.dequantize(w)}, {1, 1}));
+  g.model.graphs.push_back(make_graph([&](GraphBuilder& b) {
+    const TensorId bx = b.input("x_then", {1, k});
+    const TensorId bw = b.tensor("w_then", inner_dq ? DType::Int8 : DType::Float32, {k, 1});
+    b.graph().inputs.push_back(bw);
+    if (inner_dq) b.graph().tensor(bw).quant = per_tensor_params(DType::Int8, 0.5f, zero_point);
+    const TensorId own = b.through_int8(bx, 0.25f, 127);
+    b.output(b.node(Op::MatMul, {own, inner_dq ? b.dequantize(bw) : bw}, {1, 1}));
+  }));
+  g.model.graphs.push_back(make_graph([&](GraphBuilder& b) {
+    const TensorId bx = b.input("x_else", {1, k});
+    b.graph().inputs.push_back(b.tensor("w_else", inner_dq ? DType::Int8 : DType::Float32, {k, 1}));
+    if (inner_dq) b.graph().tensor(b.graph().inputs[1]).quant = per_tensor_params(DType::Int8, 0.5f, zero_point);
+    b.output(b.node(Op::ReduceSum, {bx, b.ints("axis", {1})}, {1, 1}));
+  }));
+  return g.model;
+}
+
+TEST(If, CapturedWeightsAreBoundByTheRulesOfProducts) {
+  // 255 · 127 · 66500 > 2^31 > 255 · 127 · 66000 (2^31 / 32385 = 66311.1).
+  constexpr int64_t kFits = 66000, kTooMany = 66500;
+  for (const bool known : {false, true}) {
+    SCOPED_TRACE(known);
+    const auto refusal = [&](const ModelIr& ir) {
+      const Result<std::unique_ptr<Session>> s = Session::create(make_model(ir), {});
+      return s.ok() ? std::string() : s.status().message();
+    };
+    EXPECT_EQ(refusal(captured_weights(kFits, 127, 0, true, known)), "");
+    EXPECT_THAT(refusal(captured_weights(kTooMany, 127, 0, true, known)), HasSubstr("32-bit accumulator"));
+    EXPECT_THAT(refusal(captured_weights(4, 1, 3, true, known)), HasSubstr("zero point 0"));
+    EXPECT_THAT(refusal(captured_weights(4, -128, 0, true, known)), HasSubstr("-127...127"));
+  }
+  // Dequantized outside, the product becomes one of integers once the branch stands in its If's place.
+  const auto inlined = Session::create(make_model(captured_weights(kTooMany, 127, 0, false, true)), {});
+  ASSERT_FALSE(inlined.ok());
+  EXPECT_THAT(inlined.status().message(), HasSubstr("32-bit accumulator"));
+}
+
 TEST(If, BranchesThatComputeNothing) {
   GraphBuilder g;
   const TensorId cond = g.input("cond", {1}, DType::Bool);
