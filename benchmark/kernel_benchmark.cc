@@ -80,6 +80,60 @@ void integer_panel(benchmark::State& state, const KernelRow& row, const Panel& p
   state.SetItemsProcessed(state.iterations() * int64_t(p.map) * p.map * width * channels * taps);
 }
 
+/// Steps of one kind: 0 twice, 1 once, 2 pairs. Weights are small enough for each.
+void step_panel(benchmark::State& state, const KernelRow& row, const Panel& p, int kind) {
+  const int width = row.panel_width, channels = p.blocks * kBlock, taps = p.side * p.side, steps = p.blocks * taps;
+  const size_t pixels = size_t(p.map + p.side - 1) * size_t(p.map + p.side - 1);
+  std::vector<uint8_t> x = random_bytes(pixels * size_t(channels)), wb = random_bytes(size_t(channels * taps * width));
+  for (uint8_t& b : x) b &= 127;
+  std::vector<int8_t> w(wb.size());
+  for (size_t i = 0; i < w.size(); ++i) w[i] = int8_t(int8_t(wb[i]) / 4);
+  const std::vector<int32_t> bias(size_t(width), 100);
+  const std::vector<float> multiplier(size_t(width), 1e-4f);
+  std::vector<int8_t> y(size_t(p.map * p.map * width));
+  std::vector<ptrdiff_t> offsets;
+  const PanelGeometry g = geometry_of(p, width, offsets, y.data());
+  std::vector<int32_t> at;
+  for (int b = 0; b < p.blocks; ++b) {
+    for (ptrdiff_t tap : offsets) at.push_back(int32_t(b * g.x_block + tap));
+  }
+  const int twice = kind == 0 ? steps / 2 * 2 : 0, pairs = kind == 2 ? steps : 0;
+  const ConvStepsArgs args{
+      g, x.data(), w.data(), epilogue_of(bias, multiplier), at.data(), twice, steps - twice - pairs, pairs};
+  for (auto _ : state) {
+    reinterpret_cast<ConvStepsFn>(row.fn)(args);
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * int64_t(p.map) * p.map * width * channels * taps);
+}
+
+/// One block of a depthwise layer, side × side taps in `groups` groups as even as possible, from a padded strip.
+void depthwise_taps(benchmark::State& state, const KernelRow& row, int side, int map, int groups) {
+  const int taps = side * side, pairs = std::max(groups, (taps + 1) / 2), line = map + side - 1;
+  std::vector<uint8_t> x = random_bytes(size_t(line * line + 16) * kBlock), wb = random_bytes(size_t(pairs) * 16);
+  for (uint8_t& b : x) b &= 127;
+  std::vector<int8_t> w(wb.size());
+  for (size_t i = 0; i < w.size(); ++i) w[i] = int8_t(int8_t(wb[i]) / 8);
+  std::vector<int32_t> at;
+  for (int t = 0; t < 2 * pairs; ++t) at.push_back((t % taps / side * line + t % taps % side) * kBlock);
+  std::vector<int16_t> group(size_t(groups), 0);
+  for (int p = 0; p < pairs; ++p) ++group[size_t(p % groups)];
+  const std::vector<int16_t> start(size_t(groups) * kBlock, 0);
+  const std::vector<int32_t> bias(kBlock, 100);
+  const std::vector<float> multiplier(kBlock, 1e-3f);
+  std::vector<int8_t> y(size_t(map * map) * kBlock);
+  PanelGeometry g{};
+  g.x_row = ptrdiff_t(line) * kBlock, g.x_col = kBlock, g.width = g.lanes = kBlock, g.rows = g.cols = map;
+  g.y = y.data(), g.y_row = ptrdiff_t(map) * kBlock, g.y_col = kBlock, g.y_blocked = true;
+  const DepthwiseTapsArgs args{g,         x.data(),     w.data(),     epilogue_of(bias, multiplier),
+                               at.data(), group.data(), start.data(), groups};
+  for (auto _ : state) {
+    reinterpret_cast<DepthwiseTapsFn>(row.fn)(args);
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * int64_t(map) * map * kBlock * taps);
+}
+
 void float_panel(benchmark::State& state, const KernelRow& row, const Panel& p) {
   const int width = row.panel_width, channels = p.blocks * kBlock, taps = p.side * p.side;
   const size_t pixels = size_t(p.map + p.side - 1) * size_t(p.map + p.side - 1);
@@ -129,11 +183,23 @@ void register_row(const KernelRow& row) {
           [&row, side](benchmark::State& s) { depthwise_bytes(s, row, side, 28); });
     }
   }
+  if (family == "depthwise_taps_u8") {
+    for (const auto& [side, groups] : {std::pair{3, 2}, {3, 3}, {3, 5}, {5, 4}, {5, 7}}) {
+      add(row, std::to_string(side) + "x" + std::to_string(side) + "_28x28_groups" + std::to_string(groups),
+          [&row, side = side, groups = groups](benchmark::State& s) { depthwise_taps(s, row, side, 28, groups); });
+    }
+  }
   if (family.rfind("conv_", 0) != 0) return;
   for (const Panel p : {Panel{8, 1, 14}, Panel{32, 1, 14}, Panel{128, 1, 7}, Panel{8, 3, 14}}) {
     const std::string shape = std::to_string(p.side) + "x" + std::to_string(p.side) + "_k" +
                               std::to_string(p.blocks * kBlock) + "_" + std::to_string(p.map) + "x" +
                               std::to_string(p.map);
+    if (family == "conv_steps_u8") {
+      constexpr const char* kKinds[] = {"_twice", "_once", "_pairs"};
+      for (int kind = 0; kind < 3; ++kind)
+        add(row, shape + kKinds[kind], [&row, p, kind](benchmark::State& s) { step_panel(s, row, p, kind); });
+      continue;
+    }
     add(row, shape, [&row, p, family](benchmark::State& s) {
       if (family == "conv_f32") return float_panel(s, row, p);
       if (family == "conv_s8") return integer_panel<ConvS8Args, int16_t, int16_t>(s, row, p);

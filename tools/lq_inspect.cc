@@ -98,7 +98,8 @@ void print_text(const Options& o, const ModelIr& ir, const Session& session, con
   std::printf("int8_mac_share %.4f\n", session.int8_mac_share());
   if (o.kernels) {
     for (const Step& step : session.steps()) {
-      std::printf("kernel %-34s %-20s macs %-12lld %s\n", step.kernel, op_name(step.op), static_cast<long long>(step.macs), step.node_name.c_str());
+      std::printf("kernel %-34s %-20s macs %-12lld %s%s%s%s\n", step.kernel, op_name(step.op), static_cast<long long>(step.macs),
+                  step.node_name.c_str(), step.detail.empty() ? "" : " (", step.detail.c_str(), step.detail.empty() ? "" : ")");
     }
   }
   if (o.tensors) {
@@ -125,7 +126,7 @@ nlohmann::json to_json(const Options& o, const ModelIr& ir, const Session& sessi
   }
   if (ir.golden) j["golden"] = {{"seed", ir.golden->seed}, {"hash", format("%016llx", static_cast<unsigned long long>(ir.golden->output_hash))}};
   for (const Step& step : session.steps()) {
-    j["steps"].push_back({{"node", step.node_name}, {"operator", op_name(step.op)}, {"kernel", step.kernel}, {"isa", isa_name(step.isa)},
+    j["steps"].push_back({{"node", step.node_name}, {"operator", op_name(step.op)}, {"kernel", step.kernel}, {"detail", step.detail}, {"isa", isa_name(step.isa)},
                           {"macs", step.macs}, {"int8", step.integer}});
   }
   if (o.tensors) {
@@ -165,7 +166,7 @@ int main(int argc, char** argv) {
   Options o;
   o.model.add_model(app, "model file (.lqm or .onnx)");
   app.add_flag("--json", o.json, "print everything as JSON");
-  app.add_flag("--kernels", o.kernels, "the kernel of each operator");
+  app.add_flag("--kernels", o.kernels, "the kernel of each operator, and what packing chose for it");
   app.add_flag("--tensors", o.tensors, "every tensor: type, shape, quantization parameters");
   app.add_option("--dot", o.dot, "write the graph for Graphviz")->type_name("FILE");
   o.model.add_isa(app);

@@ -54,6 +54,27 @@ struct ConvByteArgs {
 };
 using ConvByteFn = void (*)(const ConvByteArgs& args);
 
+/// Families "conv_steps_u8" and "gemm_steps_u8", for processors whose byte products (vpmaddubsw) saturate in int16. A
+/// step is 8 neighbouring channels of one tap; the steps of a panel come in any order, sorted by what was proved of
+/// their weights when they were packed (product_steps.h):
+///   acc = start + Σ_{s < twice + once + pairs} Σ_{i < 8} x[pixel + at[s] + i] · w[s, i]
+/// x holds q (0…127) or q + 128, as in ConvByteArgs. With M its largest value, no sum of some of these products leaves
+/// int16:
+///   first `twice` steps (an even number)  steps 2k and 2k + 1, channels {0, 1, 4, 5} and {2, 3, 6, 7} of both: 8 each
+///   next `once` steps                     the same two groups of one step: 4 products each
+///   last `pairs` steps                    channels 2j and 2j + 1
+/// w: [step][2][width][4]; width is 8 or 16. Of the geometry, x_block, tap, taps, blocks and tail are unused. All
+/// blocks of the width are written.
+struct ConvStepsArgs {
+  PanelGeometry geometry;
+  const uint8_t* x;
+  const int8_t* w;
+  Epilogue epilogue;
+  const int32_t* at;  // [steps]
+  int32_t twice, once, pairs;
+};
+using ConvStepsFn = void (*)(const ConvStepsArgs& args);
+
 /// Clamp of a float output: NaN -> low, as clamp_nan_to_low in numerics/quantize.h.
 struct FloatClamp {
   bool enabled;
@@ -112,6 +133,26 @@ using DepthwiseByteFn = void (*)(const DepthwiseByteArgs& args);
 [[gnu::always_inline]] constexpr int64_t depthwise_scratch(int64_t span, int64_t taps_h, int64_t taps_w) {
   return (taps_h + 3) / 4 * 32 * (span + taps_w);
 }
+
+/// Family "depthwise_taps_u8": the same layer where byte products saturate in int16 (vpmaddubsw). x: a strip, padding
+/// included, of bytes as in ConvStepsArgs. Taps come in pairs, pairs in groups (depthwise_split.h chooses them): pair p
+/// multiplies the pixels at[2p] and at[2p + 1] from that of the output by w [pairs][8][2].
+///   acc[i] = bias[i] + Σ_groups (start[group][i] + Σ_{its pairs} x[at[2p] + i] · w[p, i, 0] + x[at[2p + 1] + i] · w[p,
+///   i, 1])
+/// Neither the sum of a pair nor that in parentheses leaves int16. The last 3 outputs of a row may be computed beyond
+/// its end: x is readable up to where output cols + 2 would read, and 32 bytes further. Of the geometry, x_block, tap,
+/// taps, blocks, tail and y_block are unused; outputs are neighbours (y_col 8) of a blocked tensor.
+struct DepthwiseTapsArgs {
+  PanelGeometry geometry;
+  const uint8_t* x;
+  const int8_t* w;
+  Epilogue epilogue;
+  const int32_t* at;
+  const int16_t* group;  // [groups]: its pairs
+  const int16_t* start;  // [groups][8]
+  int32_t groups;
+};
+using DepthwiseTapsFn = void (*)(const DepthwiseTapsArgs& args);
 
 /// Family "depthwise_f32": w: [taps][8], start: [8].
 struct DepthwiseF32Args {

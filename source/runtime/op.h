@@ -26,6 +26,7 @@ struct Step {
   std::string node_name;
   const char* kernel = "";            // e.g. "conv_s8_4x16__avx2"; what --profile prints
   Isa isa = Isa::kScalar;             // of that kernel
+  std::string detail;                 // what packing decided, e.g. "twice 60% once 37% pairs 3%"; may be empty
   RunFn run = nullptr;
   std::shared_ptr<void> params;       // the family's own plain struct, made in prepare
   std::vector<TensorId> inputs, outputs;

@@ -91,6 +91,109 @@ void compare_bytes(const KernelRow& row, const KernelRow& scalar, Random& r) {
   ASSERT_TRUE(same_bits(run(row), run(scalar)));
 }
 
+/// Weights of one proved group: random, extreme more often than not, cut so that x in 0…largest keeps its sums in
+/// int16.
+void fill_group(Random& r, const std::vector<int8_t*>& group, int largest) {
+  int positive = 32767 / largest, negative = 32768 / largest;  // what is left
+  const int sign = r.chance(50) ? 0 : r.chance(50) ? 1 : -1;
+  for (int8_t* w : group) {
+    int v = r.chance(60) ? (r.chance(50) ? 127 : -127) : int(r.between(-127, 127));
+    if (sign != 0) v = sign * std::abs(v);
+    v = std::clamp(v, -negative, positive);
+    (v > 0 ? positive : negative) -= std::abs(v);
+    *w = int8_t(v);
+  }
+}
+
+void compare_steps(const KernelRow& row, const KernelRow& scalar, Random& r) {
+  PanelProblem p = random_panel(r, false);
+  const int width = p.geometry.width, largest = r.chance(60) ? 127 : 255;
+  const int counts[3] = {2 * int(r.between(0, 3)), int(r.between(0, 4)), int(r.between(0, 4))};
+  const int steps = counts[0] + counts[1] + counts[2];
+  std::vector<int8_t> w(size_t(steps + 1) * 8 * size_t(width));
+  const auto weight = [&](int s, int l, int channel) {
+    return &w[size_t(((2 * s + channel / 4) * width + l) * 4 + channel % 4)];
+  };
+  for (int s = 0; s < steps; s += s < counts[0] ? 2 : 1) {
+    for (int l = 0; l < width; ++l) {
+      if (s >= counts[0] + counts[1]) {
+        for (int i = 0; i < 8; i += 2) fill_group(r, {weight(s, l, i), weight(s, l, i + 1)}, largest);
+        continue;
+      }
+      for (int i = 0; i < 4; i += 2) {
+        std::vector<int8_t*> group;
+        for (int k : {i, i + 1, i + 4, i + 5}) group.push_back(weight(s, l, k));
+        for (int k : {i, i + 1, i + 4, i + 5}) {
+          if (s < counts[0]) group.push_back(weight(s + 1, l, k));
+        }
+        fill_group(r, group, largest);
+      }
+    }
+  }
+  std::vector<uint8_t> x(p.x_size);
+  const bool all = r.chance(30);
+  for (uint8_t& v : x) v = uint8_t(all ? largest : r.between(0, largest));
+  std::vector<int32_t> at;
+  for (int s = 0; s < steps; ++s) at.push_back(int32_t(r.between(0, 400)));
+  const std::vector<int32_t> bias = r.int32(16, 1000000);
+  std::vector<float> multiplier(16);
+  for (float& m : multiplier) m = r.scale() * (r.chance(5) ? 1e30f : 0.01f);
+  const Epilogue e = random_epilogue(r, bias, multiplier);
+  const auto run = [&](const KernelRow& k) {
+    return output_of(p, e.float_output ? 4 : 1, [&](const PanelGeometry& g) {
+      reinterpret_cast<ConvStepsFn>(k.fn)({g, x.data(), w.data(), e, at.data(), counts[0], counts[1], counts[2]});
+    });
+  };
+  ASSERT_TRUE(same_bits(run(row), run(scalar)));
+}
+
+void compare_taps(const KernelRow& row, const KernelRow& scalar, Random& r) {
+  const int largest = r.chance(60) ? 127 : 255, most = 65535 / largest;
+  std::vector<int16_t> group, start;
+  std::vector<int32_t> at;
+  std::vector<int8_t> w;
+  for (int64_t g = r.between(1, 5); g > 0; --g) {
+    const int pairs = int(r.between(1, 5));
+    int low[8] = {}, high[8] = {}, left[8];  // of the group's sums, and weight that still fits
+    std::fill_n(left, 8, most);
+    for (int p = 0; p < pairs; ++p) {
+      at.push_back(int32_t(8 * r.between(0, 30))), at.push_back(int32_t(8 * r.between(0, 30)));
+      for (int i = 0; i < 8; ++i) {
+        int8_t pair[2];
+        fill_group(r, {&pair[0], &pair[1]}, largest);
+        for (int8_t& v : pair) {
+          v = int8_t(std::clamp<int>(v, -left[i], left[i]));
+          left[i] -= std::abs(v);
+          (v > 0 ? high : low)[i] += v * largest;
+          w.push_back(v);
+        }
+      }
+    }
+    group.push_back(int16_t(pairs));
+    for (int i = 0; i < 8; ++i) start.push_back(int16_t(r.chance(50) ? 32767 - high[i] : -32768 - low[i]));
+  }
+  PanelProblem p = random_panel(r, true);
+  PanelGeometry& g = p.geometry;
+  g.y_blocked = true, g.y_col = 8, g.y_row = 8 * (g.cols + r.between(0, 2));
+  g.x_col = 8 * r.between(1, 3), g.x_row = g.x_col * g.cols + 8 * r.between(0, 2);
+  p.pixels = size_t(g.y_row * g.rows + 32);
+  // As much as may be read, not a byte more: the sanitizer sees it.
+  std::vector<uint8_t> x(size_t((g.rows - 1) * g.x_row + (g.cols + 2) * g.x_col + 30 * 8 + 8 + 32));
+  const bool all = r.chance(30);
+  for (uint8_t& v : x) v = uint8_t(all ? largest : r.between(0, largest));
+  const std::vector<int32_t> bias = r.int32(8, 1000000);
+  std::vector<float> multiplier(8);
+  for (float& m : multiplier) m = r.scale() * (r.chance(5) ? 1e30f : 0.01f);
+  const Epilogue e = random_epilogue(r, bias, multiplier);
+  const auto run = [&](const KernelRow& k) {
+    return output_of(p, e.float_output ? 4 : 1, [&](const PanelGeometry& geometry) {
+      reinterpret_cast<DepthwiseTapsFn>(k.fn)(
+          {geometry, x.data(), w.data(), e, at.data(), group.data(), start.data(), int32_t(group.size())});
+    });
+  };
+  ASSERT_TRUE(same_bits(run(row), run(scalar)));
+}
+
 template <typename Args, typename Fn>
 void compare_s8(const KernelRow& row, const KernelRow& scalar, Random& r, bool depthwise) {
   const PanelProblem p = random_panel(r, depthwise);
@@ -207,6 +310,10 @@ bool compare(const KernelRow& row, const KernelRow& scalar, Random& r) {
   const std::string family = row.family;
   if (family == "conv_s8" || family == "gemm_s8") {
     compare_s8<ConvS8Args, ConvS8Fn>(row, scalar, r, false);
+  } else if (family == "conv_steps_u8" || family == "gemm_steps_u8") {
+    compare_steps(row, scalar, r);
+  } else if (family == "depthwise_taps_u8") {
+    compare_taps(row, scalar, r);
   } else if (family == "depthwise_u8" || family == "depthwise_s8x4") {
     compare_depthwise_bytes(row, scalar, r);
   } else if (family == "conv_u8" || family == "gemm_u8" || family.find("_s8x") != std::string::npos) {

@@ -20,8 +20,18 @@ struct QuantizedConv {
   std::vector<int32_t> bias;
   QuantParams qx, qw, qy;
   bool float_output = false;
+  bool bounded = false;  // x is produced inside the graph: its qmin and qmax hold
   std::optional<ValueRange> clamp;
 };
+
+/// Narrows x to a range that its producer clamps to.
+void bound_activation(Random& r, QuantizedConv& q) {
+  q.bounded = true;
+  q.qx.qmin = r.chance(70) ? 0 : int(r.between(-20, 20));
+  q.qx.qmax = r.chance(70) ? 127 : int(r.between(q.qx.qmin, 127));
+  q.qx.zero_point[0] = r.chance(60) ? q.qx.qmin : int32_t(r.between(q.qx.qmin, q.qx.qmax));
+  for (int8_t& v : q.x) v = int8_t(std::clamp<int>(r.chance(10) ? 127 : v + 128 * (v < 0), q.qx.qmin, q.qx.qmax));
+}
 
 QuantizedConv random_quantized(Random& r, const ConvCase& c) {
   QuantizedConv q;
@@ -42,6 +52,7 @@ QuantizedConv random_quantized(Random& r, const ConvCase& c) {
   if (r.chance(30)) q.qy.qmax = int32_t(r.between(q.qy.qmin, 127));
   q.float_output = r.chance(25);
   if (q.float_output && r.chance(50)) q.clamp = ValueRange{1.0f, 6.0f};
+  if (r.chance(40)) bound_activation(r, q);
   return q;
 }
 
@@ -77,7 +88,9 @@ Op op_of(const ConvCase& c) { return c.transposed ? Op::ConvTranspose : Op::Conv
 Layer quantized_layer(const ConvCase& c, const QuantizedConv& q, int8_t garbage) {
   Layer layer(op_of(c));
   c.set_attrs(layer.node());
-  layer.quantize(layer.input<int8_t>(c.x_shape(), q.x, true, garbage), q.qx);
+  const TensorId x = layer.input<int8_t>(c.x_shape(), q.x, true, garbage);
+  layer.quantize(x, q.qx);
+  if (q.bounded) layer.produced(x);
   layer.quantize(layer.constant<int8_t>(c.w_shape(), q.w), q.qw);
   if (!q.bias.empty()) layer.constant<int32_t>({c.oc}, q.bias);
   const TensorId y = layer.output(q.float_output ? DType::Float32 : DType::Int8, c.y_shape(), true);
@@ -321,12 +334,12 @@ TEST(ProductForms, WeightsOfMinus128StayInInt16) {
   w.quant->qmin = -128;
   for (Isa isa : runnable_isas()) {
     ProductForm form{};
-    integer_product_kernel("conv", isa, w, &form);
+    integer_product_kernel("conv", isa, w, StoredRange{0, 127}, &form);
     EXPECT_EQ(form, ProductForm::kS16);
   }
   w.quant->qmin = -127;
   ProductForm form{};
-  const KernelRow* row = integer_product_kernel("conv", best_isa(), w, &form);
+  const KernelRow* row = integer_product_kernel("conv", best_isa(), w, StoredRange{}, &form);
   EXPECT_EQ(is_byte_form(form), row->isa != Isa::kScalar && row->isa != Isa::kAvx2);
 }
 

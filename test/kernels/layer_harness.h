@@ -119,6 +119,13 @@ class Layer {
     node_.inputs.push_back(id);
     return id;
   }
+  /// As if a QuantizeLinear of the graph had written it: its quantization parameters then bound what it holds.
+  void produced(TensorId id) {
+    Node quantize;
+    quantize.op = Op::QuantizeLinear;
+    quantize.outputs = {id};
+    model_.main().nodes.push_back(std::move(quantize));
+  }
   void no_input() { node_.inputs.push_back(kNoTensor); }
   TensorId output(DType dtype, const Shape& shape, bool blocked) {
     const TensorId id = add(dtype, shape, blocked);

@@ -1,6 +1,6 @@
 // int8 panel product on int16 operands: vpmaddwd is exact for (q − zp) · w, sums wrap as int32.
 // Tile: 4 pixels × 16 channels (8 accumulators, 2 weights, 1 broadcast), or × 8.
-#include "kernels/avx2/conv_store.h"
+#include "kernels/avx2/tile_store.h"
 
 namespace lq::avx2 {
 namespace {
@@ -27,7 +27,7 @@ template <int kPixels, int kHalves, int kPairs>
 }
 
 template <int kPixels, int kHalves>
-__attribute__((noinline)) void tile(const ConvS8Args& a, const S8Store<kHalves>& out, const ptrdiff_t* x_at,
+__attribute__((noinline)) void tile(const ConvS8Args& a, const S8TileStore<kHalves>& out, const ptrdiff_t* x_at,
                                     const ptrdiff_t* y_at) {
   const PanelGeometry& g = a.geometry;
   const int16_t* x[kPixels];
@@ -46,14 +46,13 @@ __attribute__((noinline)) void tile(const ConvS8Args& a, const S8Store<kHalves>&
   for (int t = 0; tail_pairs > 0 && t < g.taps; ++t) {
     for (int j = 0; j < tail_pairs; ++j) w = add_pairs<kPixels, kHalves, 1>(acc, x, block + g.tap[t] + 2 * j, w);
   }
-#pragma GCC unroll 4
-  for (int p = 0; p < kPixels; ++p) out.store(acc[p], y_at[p]);
+  out.template store_tile<kPixels>(acc, y_at);
 }
 
 template <int kHalves>
 void run(const ConvS8Args& a) {
   const PanelGeometry& g = a.geometry;
-  const S8Store<kHalves> out(g, a.epilogue);
+  const S8TileStore<kHalves> out(g, a.epilogue);
   PixelCursor cursor{g};
   for (int64_t left = int64_t(g.rows) * g.cols; left > 0; left -= 4) {
     ptrdiff_t x_at[4], y_at[4];

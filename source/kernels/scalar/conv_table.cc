@@ -8,8 +8,10 @@ void conv_s8(const ConvS8Args& args);
 void conv_u8(const ConvByteArgs& args);
 void conv_s8x4(const ConvByteArgs& args);
 void conv_s8x8(const ConvByteArgs& args);
+void conv_steps_u8(const ConvStepsArgs& args);
 void conv_f32(const ConvF32Args& args);
 void depthwise_s8(const DepthwiseS8Args& args);
+void depthwise_taps_u8(const DepthwiseTapsArgs& args);
 void depthwise_f32(const DepthwiseF32Args& args);
 void widen_s8(const WidenS8Args& args);
 void offset_u8(const OffsetU8Args& args);
@@ -30,9 +32,15 @@ static const KernelRow kRows[] = {
     {"gemm_s8x8_1x64__scalar", "gemm_s8x8", Isa::kScalar, 64, reinterpret_cast<KernelFn>(scalar::conv_s8x8)},
     {"depthwise_s8x4_1x8__scalar", "depthwise_s8x4", Isa::kScalar, 8,
      reinterpret_cast<KernelFn>(scalar::depthwise_s8x4)},
+    {"conv_steps_u8_1x16__scalar", "conv_steps_u8", Isa::kScalar, 16,
+     reinterpret_cast<KernelFn>(scalar::conv_steps_u8)},
+    {"gemm_steps_u8_1x16__scalar", "gemm_steps_u8", Isa::kScalar, 16,
+     reinterpret_cast<KernelFn>(scalar::conv_steps_u8)},
     {"conv_f32_1x16__scalar", "conv_f32", Isa::kScalar, 16, reinterpret_cast<KernelFn>(scalar::conv_f32)},
     {"gemm_f32_1x16__scalar", "gemm_f32", Isa::kScalar, 16, reinterpret_cast<KernelFn>(scalar::conv_f32)},
     {"depthwise_s8_1x8__scalar", "depthwise_s8", Isa::kScalar, 8, reinterpret_cast<KernelFn>(scalar::depthwise_s8)},
+    {"depthwise_taps_u8_1x8__scalar", "depthwise_taps_u8", Isa::kScalar, 8,
+     reinterpret_cast<KernelFn>(scalar::depthwise_taps_u8)},
     {"depthwise_f32_1x8__scalar", "depthwise_f32", Isa::kScalar, 8, reinterpret_cast<KernelFn>(scalar::depthwise_f32)},
     {"widen_s8__scalar", "widen_s8", Isa::kScalar, 0, reinterpret_cast<KernelFn>(scalar::widen_s8)},
     {"offset_u8__scalar", "offset_u8", Isa::kScalar, 0, reinterpret_cast<KernelFn>(scalar::offset_u8)},

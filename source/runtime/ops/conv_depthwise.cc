@@ -240,6 +240,9 @@ Status prepare_depthwise(OpPrepare& p, const ConvShape& shape, bool integer) {
     if (s8->isa != Isa::kScalar) return prepare_depthwise_bytes(p, shape, *s8, 0);
     if (u8->isa != Isa::kScalar) return prepare_depthwise_bytes(p, shape, *u8, 128);
   }
+  const KernelRow* taps = find_kernel("depthwise_taps_u8", p.isa);
+  if (integer && taps->isa != Isa::kScalar && shape.kh * shape.kw <= kMaxDepthwiseTaps)
+    return prepare_depthwise_taps(p, shape, *taps);
   DepthwiseParams& d = p.make_params<DepthwiseParams>();
   d.shape = shape;
   d.phase = std::move(conv_phases(shape)[0]);

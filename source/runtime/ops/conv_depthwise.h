@@ -13,4 +13,8 @@ inline constexpr int64_t kMaxDepthwiseQuadBytes = 4 << 20;
 bool depthwise_bytes_fit(const ConvShape& s);
 Status prepare_depthwise_bytes(OpPrepare& p, const ConvShape& s, const KernelRow& row, int32_t offset);
 
+// conv_depthwise_taps.cc: integer layers on saturating byte products, in the order depthwise_split.h chooses.
+inline constexpr int64_t kMaxDepthwiseTaps = 256;
+Status prepare_depthwise_taps(OpPrepare& p, const ConvShape& s, const KernelRow& row);
+
 }  // namespace lq

@@ -15,8 +15,9 @@ void for_each_block(const ConvTile& t, F&& f) {
   if (t.tail > 0) f(int64_t(t.blocks) * kBlock, int64_t(t.tail));
 }
 
-/// Panels of an integer form; `sums` (may be null): what pack_conv_bytes says.
-template <int64_t kTogether, typename Element>
+/// Panels of an integer form whose blocks are padded to kRounded channels; `sums` (may be null): what pack_conv_bytes
+/// says.
+template <int64_t kTogether, int64_t kRounded = kTogether, typename Element>
 void pack_integer(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, Element* out, int32_t* sums) {
   const ConvShape& s = plan.shape;
   for (const ConvPhase& phase : plan.phases) {
@@ -30,7 +31,8 @@ void pack_integer(const ConvPlan& plan, const WeightStrides& strides, const int8
         Element* to = panel + l * kTogether;
         for_each_block(t, [&](int64_t first, int64_t channels) {
           for (const ConvTap& tap : phase.taps) {
-            for (int64_t i = 0; i < channels; i += kTogether, to += t.width * kTogether) {
+            const int64_t padded = (channels + kRounded - 1) / kRounded * kRounded;
+            for (int64_t i = 0; i < padded; i += kTogether, to += t.width * kTogether) {
               for (int64_t j = 0; j < kTogether; ++j) {
                 const int64_t ic = first + i + j - lead;
                 const bool real = l < t.lanes && ic >= 0 && ic < s.icg && i + j < channels;
@@ -122,6 +124,18 @@ void pack_conv_s16(const ConvPlan& plan, const WeightStrides& strides, const int
 void pack_conv_bytes(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, int8_t* out, int32_t* sums) {
   channels_together(plan.form) == 8 ? pack_integer<8>(plan, strides, w, out, sums)
                                     : pack_integer<4>(plan, strides, w, out, sums);
+}
+
+void pack_conv_steps(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, int8_t* out, int32_t* sums,
+                     StepCounts* counts, int32_t* order) {
+  pack_integer<4, 8>(plan, strides, w, out, sums);
+  for (const ConvPhase& phase : plan.phases) {
+    const int64_t taps = int64_t(phase.taps.size());
+    for (const ConvTile& t : plan.tiles) {
+      *counts++ = order_steps(out + phase.weights + t.panel * taps, t.steps * taps, t.width, kLargestStepByte, order);
+      order += t.steps * taps;
+    }
+  }
 }
 
 void fill_strip_s16(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row,

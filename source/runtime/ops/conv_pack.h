@@ -1,6 +1,7 @@
 // Weights into the panels of conv_kernels.h, and int8 / float rows into strips.
 #pragma once
 #include "runtime/ops/conv_plan.h"
+#include "runtime/ops/product_steps.h"
 
 namespace lq {
 
@@ -8,6 +9,9 @@ namespace lq {
 void pack_conv_s16(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, int16_t* out);
 /// Also the sum of each slot's weights in each phase, [phase][slot], modulo 2^32.
 void pack_conv_bytes(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, int8_t* out, int32_t* sums);
+/// Form kSteps: as pack_conv_bytes, each panel's steps sorted; counts: [phase][tile], order: [phase][step], by tile.
+void pack_conv_steps(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, int8_t* out, int32_t* sums,
+                     StepCounts* counts, int32_t* order);
 void pack_conv_f32(const ConvPlan& plan, const WeightStrides& strides, const float* w, float* out);
 
 /// Output rows [row, row + strip.rows) of image `x` (the blocks of one image, NCHWc8) as int16 without zero point.

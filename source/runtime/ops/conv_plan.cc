@@ -23,7 +23,7 @@ void add_tile(ConvPlan& plan, int64_t channel, int64_t lanes, int64_t in_begin, 
   ConvTile t;
   t.channel = int32_t(channel);
   t.lanes = int32_t(lanes);
-  const int64_t unit = lanes > kBlock || is_byte_form(plan.form) ? 2 * kBlock : kBlock;
+  const int64_t unit = lanes > kBlock ? 2 * kBlock : panel_unit(plan.form);
   t.width = int32_t(ceil_div(lanes, unit) * unit);
   t.group = int32_t(channel / plan.shape.ocg);
   t.in_begin = int32_t(in_begin);
@@ -31,10 +31,13 @@ void add_tile(ConvPlan& plan, int64_t channel, int64_t lanes, int64_t in_begin, 
   t.tail = int32_t(in_count % kBlock);
   t.panel = plan.panel_total;
   t.slot = plan.slots;
+  t.steps = t.blocks + (t.tail > 0 ? 1 : 0);
+  t.first_step = plan.steps;
   const int64_t together = channels_together(plan.form);
   const int64_t channels = int64_t(t.blocks) * kBlock + ceil_div(t.tail, together) * together;
   plan.panel_total += channels * t.width;
   plan.slots += t.width;
+  plan.steps += t.steps;
   plan.tiles.push_back(t);
 }
 
@@ -99,7 +102,7 @@ void plan_tiles(ConvPlan& plan) {
     // Groups of whole blocks are cut one by one into panels as even as possible, others run on across their borders.
     const bool apart = s.groups == 1 || s.ocg % 16 == 0;
     const int64_t stretch = apart ? s.ocg : s.oc;
-    const int64_t widest = apart ? plan.max_width : is_byte_form(plan.form) ? 16 : kBlock;
+    const int64_t widest = apart ? plan.max_width : panel_unit(plan.form);
     for (int64_t c = 0; c < s.oc;) {
       const int64_t left = stretch - c % stretch, panels = ceil_div(left, widest), unit = std::min<int64_t>(16, widest);
       const int64_t lanes = std::min(left, ceil_div(ceil_div(left, unit), panels) * unit);

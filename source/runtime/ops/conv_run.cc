@@ -86,7 +86,7 @@ int64_t grain_for(int64_t macs_per_item) {
 
 namespace {
 
-/// The two integer forms: operand types, kernel and strip.
+/// The integer forms: operand types, kernel, strip, and what the kernel wants to know of an item beyond that.
 struct FormS16 {
   using Args = ConvS8Args;
   using X = int16_t;
@@ -94,6 +94,7 @@ struct FormS16 {
   static void fill(const ConvParams& c, const ConvPhase& phase, const int8_t* x, int64_t row, X* strip) {
     fill_strip_s16(c.plan.shape, phase, c.plan.strip_blocks, x, row, c.zero_point_x, c.widen, strip);
   }
+  static void set_item(const ConvParams&, int64_t, const Item&, Args&) {}
   static void run(const ConvParams& c, const Args& args) { c.conv_s8(args); }
 };
 struct FormBytes {
@@ -103,7 +104,20 @@ struct FormBytes {
   static void fill(const ConvParams& c, const ConvPhase& phase, const int8_t* x, int64_t row, X* strip) {
     fill_strip_bytes(c.plan.shape, phase, c.plan.strip_blocks, x, row, c.zero_point_x, c.plan.form, c.offset, strip);
   }
+  static void set_item(const ConvParams&, int64_t, const Item&, Args&) {}
   static void run(const ConvParams& c, const Args& args) { c.conv_bytes(args); }
+};
+struct FormSteps : FormBytes {
+  using Args = ConvStepsArgs;
+  static void set_item(const ConvParams& c, int64_t phase, const Item& item, Args& args) {
+    int64_t first = 0;
+    for (int64_t i = 0; i < phase; ++i) first += c.plan.steps * int64_t(c.plan.phases[size_t(i)].taps.size());
+    const int64_t taps = int64_t(c.plan.phases[size_t(phase)].taps.size());
+    args.at = c.step_at.data() + first + item.tile.first_step * taps;
+    const StepCounts& counts = c.step_counts[phase * int64_t(c.plan.tiles.size()) + (&item.tile - c.plan.tiles.data())];
+    args.twice = counts.twice, args.once = counts.once, args.pairs = counts.pairs;
+  }
+  static void run(const ConvParams& c, const Args& args) { c.conv_steps(args); }
 };
 
 /// x of an item: the worker's strip, filled when the item needs another one than before, or the tensor itself.
@@ -143,7 +157,9 @@ Status run_conv_integer(const Step& step, const RunContext& context) {
       int64_t filled = -1;
       for (int64_t i = begin; i < end; ++i) {
         const Item item = item_at(plan, phase, i);
-        typename Form::Args args{panel_geometry(phase, item), nullptr, nullptr, params.epilogue};
+        typename Form::Args args{};
+        args.geometry = panel_geometry(phase, item);
+        args.epilogue = params.epilogue;
         set_input<Form>(args, params, phase, item, x, strip, filled);
         args.w = static_cast<const typename Form::W*>(params.packed) + phase.weights +
                  item.tile.panel * int64_t(phase.taps.size());
@@ -154,6 +170,7 @@ Status run_conv_integer(const Step& step, const RunContext& context) {
         } else {
           set_output(args.geometry, s, phase, item, context.output<int8_t>(step, 0));
         }
+        Form::set_item(params, &phase - plan.phases.data(), item, args);
         Form::run(params, args);
       }
     };
@@ -167,6 +184,9 @@ Status run_conv_integer(const Step& step, const RunContext& context) {
 Status run_conv_s16(const Step& step, const RunContext& context) { return run_conv_integer<FormS16>(step, context); }
 Status run_conv_bytes(const Step& step, const RunContext& context) {
   return run_conv_integer<FormBytes>(step, context);
+}
+Status run_conv_steps(const Step& step, const RunContext& context) {
+  return run_conv_integer<FormSteps>(step, context);
 }
 
 namespace {

@@ -16,10 +16,13 @@ struct ConvParams {
   bool bias_at_run = false;      // float: the bias is no constant
   bool float_output = true;
   int32_t zero_point_x = 0;
-  Epilogue epilogue{};              // int8
-  FloatClamp clamp{};               // float
-  ConvS8Fn conv_s8 = nullptr;       // form kS16
-  ConvByteFn conv_bytes = nullptr;  // the byte forms
+  Epilogue epilogue{};                      // int8
+  FloatClamp clamp{};                       // float
+  ConvS8Fn conv_s8 = nullptr;               // form kS16
+  ConvByteFn conv_bytes = nullptr;          // the dot-product forms
+  ConvStepsFn conv_steps = nullptr;         // form kSteps
+  const StepCounts* step_counts = nullptr;  // [phase][tile]
+  std::vector<int32_t> step_at;             // [phase][step of its tiles]: where a step reads, from the pixel
   ConvF32Fn conv_f32 = nullptr;
   WidenS8Fn widen = nullptr;
   OffsetU8Fn offset = nullptr;
@@ -29,6 +32,7 @@ struct ConvParams {
 
 Status run_conv_s16(const Step& step, const RunContext& context);
 Status run_conv_bytes(const Step& step, const RunContext& context);
+Status run_conv_steps(const Step& step, const RunContext& context);
 Status run_conv_f32(const Step& step, const RunContext& context);
 
 /// Spreads per-channel values over the tiles' slots, 0 in lanes without a channel.

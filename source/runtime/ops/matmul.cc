@@ -49,20 +49,39 @@ Status pack_b(OpPrepare& p, MatMulParams& m, const char* key, PackTile&& pack_ti
 
 /// b of a byte form packed once, behind the sums its bias needs: m.bias becomes one list a distinct b.
 Status pack_bytes(OpPrepare& p, MatMulParams& m) {
-  const size_t slots = m.bias.size(), count = m.shape.b_offset.size();
-  const size_t matrix = size_t(m.layout.matrix_elements()), head = align_up(slots * count * sizeof(int32_t));
+  const size_t slots = m.bias.size(), count = m.shape.b_offset.size(), panels = count * size_t(m.layout.tiles());
+  const bool steps = m.form == ProductForm::kSteps;
+  const int64_t panel_steps = steps ? m.layout.rows() / kBlock : 0;
+  const size_t matrix = size_t(m.layout.matrix_elements());
+  const size_t kinds = steps ? panels * (sizeof(StepCounts) + size_t(panel_steps) * sizeof(int32_t)) : 0;
+  const size_t head = align_up(slots * count * sizeof(int32_t) + kinds);
   const int8_t* source = p.input(1).data.as<int8_t>();
-  LQ_ASSIGN_OR_RETURN(const void* packed, p.packs.get(p.pack_key("gemm_bytes"), head + count * matrix, [&](void* out) {
+  const auto pack = [&](void* out) {
+    auto* counts = reinterpret_cast<StepCounts*>(static_cast<int32_t*>(out) + slots * count);
+    int32_t* order = reinterpret_cast<int32_t*>(counts + panels);
     for (size_t i = 0; i < count; ++i) {
       for (int64_t t = 0; t < m.layout.tiles(); ++t) {
-        pack_tile_bytes(m.shape, m.layout, source + m.shape.b_offset[i], t,
-                        static_cast<int8_t*>(out) + head + i * matrix + m.layout.offset(t),
+        int8_t* panel = static_cast<int8_t*>(out) + head + i * matrix + m.layout.offset(t);
+        pack_tile_bytes(m.shape, m.layout, source + m.shape.b_offset[i], t, panel,
                         static_cast<int32_t*>(out) + i * slots + size_t(t * m.layout.panel));
+        if (!steps) continue;
+        *counts++ = order_steps(panel, panel_steps, m.layout.width(t), kLargestStepByte, order);
+        order += panel_steps;
       }
     }
-  }));
+  };
+  LQ_ASSIGN_OR_RETURN(const void* packed,
+                      p.packs.get(p.pack_key(steps ? "gemm_steps" : "gemm_bytes"), head + count * matrix, pack));
   m.packed = static_cast<const uint8_t*>(packed) + head;
   const int32_t* sums = static_cast<const int32_t*>(packed);
+  if (steps) {
+    m.step_counts = reinterpret_cast<const StepCounts*>(sums + slots * count);
+    const int32_t* order = reinterpret_cast<const int32_t*>(m.step_counts + panels);
+    for (size_t i = 0; i < panels * size_t(panel_steps); ++i) m.step_at.push_back(order[i] * int32_t(kBlock));
+    StepShares shares;
+    for (size_t i = 0; i < panels; ++i) shares.add(m.step_counts[i], m.layout.width(int64_t(i) % m.layout.tiles()));
+    p.step.detail = shares.text();
+  }
   const std::vector<int32_t> bias = std::move(m.bias);
   m.bias.assign(slots * count, 0);
   for (size_t i = 0; i < m.bias.size(); ++i) {
@@ -76,7 +95,8 @@ Status pack_bytes(OpPrepare& p, MatMulParams& m) {
 /// The form of an integer product: bytes for constant weights without zero point where the processor has it.
 const KernelRow* choose_kernel(const OpPrepare& p, MatMulParams& m) {
   const Tensor& b = p.input(1);
-  const KernelRow* row = integer_product_kernel("gemm", p.isa, b, &m.form);
+  const StoredRange x = stored_range(p.graph, p.node.inputs[0]);
+  const KernelRow* row = integer_product_kernel("gemm", p.isa, b, x, &m.form);
   const auto& zeros = b.quant->zero_point;
   const int64_t slots = int64_t(m.shape.b_offset.size()) * (m.shape.n + row->panel_width);
   constexpr int64_t kMaxSums = 1 << 24;  // byte forms keep a sum and a bias for each column of each matrix
@@ -86,7 +106,9 @@ const KernelRow* choose_kernel(const OpPrepare& p, MatMulParams& m) {
     m.form = ProductForm::kS16;
     row = find_kernel("gemm_s8", p.isa);
   }
-  m.layout.together = channels_together(m.form);
+  m.layout.together = m.form == ProductForm::kSteps ? 4 : channels_together(m.form);
+  m.layout.rounded = channels_together(m.form);
+  m.layout.unit = panel_unit(m.form);
   const int64_t vectors = (m.shape.n + 15) / 16, panels = (m.shape.n + row->panel_width - 1) / row->panel_width;
   m.layout.panel = panels == 0 ? 16 : (vectors + panels - 1) / panels * 16;
   return row;
@@ -110,6 +132,11 @@ Status prepare_s8(OpPrepare& p, MatMulParams& m, const KernelRow& row) {
   m.bias.resize(slots, 0);
   m.worker_bytes = m.a_bytes =
       align_up(size_t(m.rows * ((m.shape.k + kBlock - 1) / kBlock * kBlock)) * size_t(strip_element(m.form)));
+  if (m.form == ProductForm::kSteps) {
+    m.gemm_steps = reinterpret_cast<ConvStepsFn>(row.fn);
+    p.set(row.name, row.isa, run_matmul_steps);
+    return pack_bytes(p, m);
+  }
   if (is_byte_form(m.form)) {
     m.gemm_bytes = reinterpret_cast<ConvByteFn>(row.fn);
     m.offset = reinterpret_cast<OffsetU8Fn>(find_kernel("offset_u8", p.isa)->fn);

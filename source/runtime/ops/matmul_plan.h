@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "runtime/ops/product_quant.h"
+#include "runtime/ops/product_steps.h"
 
 namespace lq {
 
@@ -17,14 +18,16 @@ struct MatMulShape {
 };
 
 /// Panels of `panel` columns of b (the last one narrower), K rows each, `together` of them in a lane: float [K][width],
-/// int16 [ceil(K / 2)][width][2], int8 [ceil(K / 4)][width][4] or [ceil(K / 8)][width][8].
+/// int16 [ceil(K / 2)][width][2], int8 [ceil(K / 4)][width][4] or [ceil(K / 8)][width][8], steps [ceil(K /
+/// 8)][2][width][4].
 struct PanelLayout {
-  int64_t k = 0, n = 0, together = 1, panel = 16;
-  int64_t rows() const { return (k + together - 1) / together * together; }
+  int64_t k = 0, n = 0, together = 1, rounded = 1, unit = 8,
+          panel = 16;  // rounded: rows, and unit: columns, of a panel
+  int64_t rows() const { return (k + rounded - 1) / rounded * rounded; }
   int64_t tiles() const { return (n + panel - 1) / panel; }
   int64_t width(int64_t tile) const {
-    const int64_t unit = together >= 4 || lanes(tile) > kBlock ? 16 : kBlock;
-    return (lanes(tile) + unit - 1) / unit * unit;
+    const int64_t to = lanes(tile) > kBlock ? 2 * kBlock : unit;
+    return (lanes(tile) + to - 1) / to * to;
   }
   int64_t lanes(int64_t tile) const { return n - tile * panel < panel ? n - tile * panel : panel; }
   int64_t offset(int64_t tile) const { return tile * panel * rows(); }
@@ -64,8 +67,11 @@ struct MatMulParams {
   ProductForm form = ProductForm::kF32;
   bool float_output = true;
   int32_t zero_point_a = 0, zero_point_b = 0;
-  ConvS8Fn gemm_s8 = nullptr;       // form kS16
-  ConvByteFn gemm_bytes = nullptr;  // the byte forms
+  ConvS8Fn gemm_s8 = nullptr;               // form kS16
+  ConvByteFn gemm_bytes = nullptr;          // the dot-product forms
+  ConvStepsFn gemm_steps = nullptr;         // form kSteps
+  const StepCounts* step_counts = nullptr;  // [distinct b][tile]
+  std::vector<int32_t> step_at;             // [distinct b][tile][step]: row of b a step begins with
   OffsetU8Fn offset = nullptr;
   ConvF32Fn gemm_f32 = nullptr;
   WidenS8Fn widen = nullptr;
@@ -75,6 +81,7 @@ struct MatMulParams {
 
 Status run_matmul_s16(const Step& step, const RunContext& context);
 Status run_matmul_bytes(const Step& step, const RunContext& context);
+Status run_matmul_steps(const Step& step, const RunContext& context);
 Status run_matmul_f32(const Step& step, const RunContext& context);
 
 }  // namespace lq

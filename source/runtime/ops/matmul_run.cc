@@ -154,7 +154,11 @@ Status run_matmul_s16(const Step& step, const RunContext& context) {
   return {};
 }
 
-Status run_matmul_bytes(const Step& step, const RunContext& context) {
+namespace {
+
+/// The byte forms; call(args, item) runs the kernel.
+template <typename Args, typename Call>
+Status run_bytes(const Step& step, const RunContext& context, Call&& call) {
   const MatMulParams& p = step.params_as<MatMulParams>();
   const int8_t* a = context.input<int8_t>(step, 0);
   const int64_t matrix = p.layout.matrix_elements();
@@ -172,15 +176,37 @@ Status run_matmul_bytes(const Step& step, const RunContext& context) {
       if (filled != item.strip_key) fill_rows(p, item, a, uint8_t(-offset), convert, rows);
       filled = item.strip_key;
       const int64_t matrix_index = p.shape.b_index[size_t(item.batch)];
-      ConvByteArgs args{panel_geometry(p, item), rows, nullptr, p.epilogue};
+      Args args{};
+      args.geometry = panel_geometry(p, item);
+      args.x = rows;
+      args.epilogue = p.epilogue;
       args.w = packed + matrix_index * matrix + p.layout.offset(item.tile);
       set_item(args, p, item, step, context);
       args.epilogue.bias += matrix_index * p.layout.tiles() * p.layout.panel;
-      p.gemm_bytes(args);
+      call(args, item);
     }
   };
   context.pool->parallel_for(item_count(p), grain_for(item_macs(p)), work);
   return {};
+}
+
+}  // namespace
+
+Status run_matmul_bytes(const Step& step, const RunContext& context) {
+  const MatMulParams& p = step.params_as<MatMulParams>();
+  return run_bytes<ConvByteArgs>(step, context, [&](const ConvByteArgs& args, const Item&) { p.gemm_bytes(args); });
+}
+
+Status run_matmul_steps(const Step& step, const RunContext& context) {
+  const MatMulParams& p = step.params_as<MatMulParams>();
+  const int64_t steps = p.layout.rows() / kBlock;
+  return run_bytes<ConvStepsArgs>(step, context, [&](ConvStepsArgs& args, const Item& item) {
+    const int64_t panel = p.shape.b_index[size_t(item.batch)] * p.layout.tiles() + item.tile;
+    const StepCounts& counts = p.step_counts[panel];
+    args.at = p.step_at.data() + panel * steps;
+    args.twice = counts.twice, args.once = counts.once, args.pairs = counts.pairs;
+    p.gemm_steps(args);
+  });
 }
 
 Status run_matmul_f32(const Step& step, const RunContext& context) {

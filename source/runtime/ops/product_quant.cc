@@ -4,17 +4,23 @@
 
 namespace lq {
 
-const KernelRow* integer_product_kernel(const char* operation, Isa isa, const Tensor& weights, ProductForm* form) {
+const KernelRow* integer_product_kernel(const char* operation, Isa isa, const Tensor& weights, const StoredRange& x,
+                                        ProductForm* form) {
   struct Choice {
     const char* suffix;
     ProductForm form;
   };
-  constexpr Choice kBytes[] = {{"_s8x4", ProductForm::kS8x4}, {"_s8x8", ProductForm::kS8x8}, {"_u8", ProductForm::kU8}};
+  // Of the same instruction set the earlier wins.
+  constexpr Choice kBytes[] = {{"_s8x4", ProductForm::kS8x4},
+                               {"_s8x8", ProductForm::kS8x8},
+                               {"_u8", ProductForm::kU8},
+                               {"_steps_u8", ProductForm::kSteps}};
   *form = ProductForm::kS16;
   const KernelRow* best = find_kernel((operation + std::string("_s8")).c_str(), isa);
   if (!fits_byte_kernels(weights)) return best;
   bool bytes = false;
   for (const Choice& c : kBytes) {
+    if (c.form == ProductForm::kSteps && (x.low < 0 || x.high > kLargestStepByte)) continue;
     const KernelRow* row = find_kernel((operation + std::string(c.suffix)).c_str(), isa);
     // The scalar rows are only the twins that tests need: int16 is as fast there.
     if (row->isa == Isa::kScalar || (bytes && row->isa <= best->isa)) continue;

@@ -6,26 +6,38 @@
 #include "kernels/conv_kernels.h"
 #include "kernels/registry.h"
 #include "runtime/op.h"
+#include "runtime/ops/stored_range.h"
 
 namespace lq {
 
-/// What the panel kernels multiply (conv_kernels.h): floats, int16 by int16, or bytes in one of three forms.
-enum class ProductForm : uint8_t { kF32, kS16, kU8, kS8x4, kS8x8 };
+/// What the panel kernels multiply (conv_kernels.h): floats, int16 by int16, bytes in one of three dot-product forms,
+/// or bytes in steps (x is q, known to be 0…127).
+enum class ProductForm : uint8_t { kF32, kS16, kU8, kS8x4, kS8x8, kSteps };
 constexpr bool is_byte_form(ProductForm f) { return f >= ProductForm::kU8; }
-/// Input channels that lie together in a panel.
+/// Input channels a panel rounds up to.
 constexpr int64_t channels_together(ProductForm f) {
-  return f == ProductForm::kF32 ? 1 : f == ProductForm::kS16 ? 2 : f == ProductForm::kS8x8 ? 8 : 4;
+  return f == ProductForm::kF32                             ? 1
+         : f == ProductForm::kS16                           ? 2
+         : f == ProductForm::kU8 || f == ProductForm::kS8x4 ? 4
+                                                            : 8;
 }
+/// Output channels a panel rounds up to.
+constexpr int64_t panel_unit(ProductForm f) {
+  return is_byte_form(f) && f != ProductForm::kSteps ? 2 * kBlock : kBlock;
+}
+/// The largest byte of form kSteps, which its proofs assume.
+inline constexpr int32_t kLargestStepByte = 127;
 /// Bytes of an element of a strip and of a panel.
 constexpr int64_t strip_element(ProductForm f) { return f == ProductForm::kF32 ? 4 : f == ProductForm::kS16 ? 2 : 1; }
 /// Byte forms: what x holds beyond q.
 constexpr int32_t byte_offset(ProductForm f) { return f == ProductForm::kU8 ? 128 : 0; }
 
 /// The kernel of `operation` ("conv" or "gemm") for int8 by int8 and the form of its operands: bytes where the
-/// processor multiplies them, else kS16.
-const KernelRow* integer_product_kernel(const char* operation, Isa isa, const Tensor& weights, ProductForm* form);
-/// smull adds two byte products in an int16: it wants weights >= -127. Weights of a file are, but one that a branch captures or
-/// folding makes may not be.
+/// processor multiplies them (in steps only if x fits), else kS16. `x`: what values of x are stored.
+const KernelRow* integer_product_kernel(const char* operation, Isa isa, const Tensor& weights, const StoredRange& x,
+                                        ProductForm* form);
+/// smull adds two byte products in an int16: it wants weights >= -127. Weights of a file are, but one that a branch
+/// captures or folding makes may not be.
 bool fits_byte_kernels(const Tensor& weights);
 
 /// True if the product runs on int8 × int8; false: float. Anything else (one of the two, other types) is an error.
