@@ -12,7 +12,9 @@ case "$level" in
 esac
 if [ "$level" = tests ]; then
   # googletest: its sources, for the cross build. binutils: nm and readelf of the package test.
-  packages+=(libgtest-dev libgmock-dev libbenchmark-dev googletest libonnx-testdata pkg-config binutils qemu-user g++-aarch64-linux-gnu ccache)
+  packages+=(libgtest-dev libgmock-dev libbenchmark-dev googletest libonnx-testdata pkg-config binutils ccache)
+  # Cross builds and emulators. clang: the vector intrinsics of RISC-V, which Debian's g++ 12 lacks.
+  packages+=(qemu-user g++-aarch64-linux-gnu g++-arm-linux-gnueabihf g++-riscv64-linux-gnu clang-19)
   # For test/peer. A node from elsewhere brings its own npm, which Debian's package would conflict with.
   command -v node >/dev/null || packages+=(nodejs)
   command -v npm >/dev/null || packages+=(npm)

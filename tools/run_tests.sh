@@ -27,9 +27,11 @@ build() {  # build PRESET TARGET…: quiet unless something fails
 cross_tests="base numerics graph kernels format passes runtime capi golden"
 cross() {
   build aarch64-qemu lq-conform $(printf 'test_%s ' $cross_tests)
+  build armv7-qemu lq-conform
+  build riscv64-qemu lq-conform
   ctest --preset release -R '^golden_models$'
   LQ_GOLDEN_DIR=$PWD/build/release/golden ctest --preset aarch64-qemu -R "^test_(${cross_tests// /|})\$" -j "$jobs"
-  test/conformance/run_all.sh build/release build/aarch64-qemu
+  test/conformance/run_all.sh build
 }
 # Tests skip what the machine lacks (the folder ../shared, an ISA, root); the summary says so, each with its reason.
 print_skipped() {
@@ -42,7 +44,7 @@ stage "install" tools/install_dependencies.sh tests
 stage "build, release" build release all
 stage "build, address and undefined-behaviour sanitizers" build dev unit_tests
 stage "unit tests and fuzz corpora under sanitizers" ctest --preset dev -L '^(unit|fuzz)$' -j "$jobs"
-stage "build and tests, aarch64 under qemu" cross
+stage "cross builds, tests and conformance under qemu" cross
 echo "=== all tests, release"
 start=$SECONDS status=0
 ctest --preset release -LE slow -j "$jobs" 2>&1 | tee build/release-tests.log || status=$?

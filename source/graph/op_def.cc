@@ -53,7 +53,7 @@ Status check_node(const Node& node, const OpDef& def) {
 
 Status check_shape(const Shape& shape) {
   constexpr size_t kMaxRank = 8;
-  constexpr int64_t kMaxElements = int64_t(1) << 40;
+  constexpr int64_t kMaxElements = int64_t(1) << (sizeof(size_t) >= 8 ? 40 : 28);  // bytes must fit a size_t
   if (shape.size() > kMaxRank) return invalid_argument("rank " + std::to_string(shape.size()) + " is above 8");
   for (int64_t d : shape) {
     if (d < kUnknownDim || d > InferContext::kMaxDim)

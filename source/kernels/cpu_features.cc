@@ -2,8 +2,9 @@
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
-#elif defined(__aarch64__) && defined(__linux__)
+#elif (defined(__aarch64__) || defined(__arm__) || defined(__riscv)) && defined(__linux__)
 #include <sys/auxv.h>
+#include <unistd.h>
 #elif defined(__aarch64__) && defined(__APPLE__)
 #include <sys/sysctl.h>
 #endif
@@ -68,6 +69,31 @@ uint32_t detect() {
 #else
 uint32_t detect() { return kArmV8; }
 #endif
+#elif defined(__arm__) && defined(__linux__)
+// 32-bit processes, on ARMv8 processors too. Bits of AT_HWCAP as in the kernel's arch/arm/include/uapi/asm/hwcap.h.
+uint32_t detect() {
+  constexpr unsigned long kHwcapNeon = 1ul << 12, kHwcapVfpv4 = 1ul << 16;
+  const unsigned long found = getauxval(AT_HWCAP);
+  if ((found & kHwcapNeon) == 0) return bit(Isa::kScalar);
+  return bit(Isa::kScalar) | bit(Isa::kNeon) | ((found & kHwcapVfpv4) != 0 ? bit(Isa::kNeonVfpv4) : 0);
+}
+#elif defined(__riscv) && defined(__linux__)
+// The riscv_hwprobe system call (Linux 6.4) says which version of V there is; before it there is only the letter in
+// AT_HWCAP, which the mainline kernel sets for version 1.0 alone. (Vendors' kernels for silicon with the draft 0.7.1
+// set it too: LIBQUANT_ISA=scalar is for them.)
+uint32_t detect() {
+  constexpr long kSysHwprobe = 258, kKeyImaExt0 = 4;
+  constexpr uint64_t kImaV = 1u << 2;
+  constexpr unsigned long kHwcapV = 1ul << ('V' - 'A');
+  struct {
+    int64_t key;
+    uint64_t value;
+  } pair = {kKeyImaExt0, 0};
+  bool vector = (getauxval(AT_HWCAP) & kHwcapV) != 0;
+  if (syscall(kSysHwprobe, &pair, 1L, 0L, nullptr, 0L) == 0 && pair.key == kKeyImaExt0)
+    vector = (pair.value & kImaV) != 0;
+  return bit(Isa::kScalar) | (vector ? bit(Isa::kRvv) : 0);
+}
 #else
 uint32_t detect() { return bit(Isa::kScalar); }
 #endif
@@ -90,6 +116,12 @@ constexpr uint32_t kBuilt = bit(Isa::kScalar)
 #endif
 #ifdef LQ_HAS_NEON_I8MM
                             | bit(Isa::kNeonI8mm)
+#endif
+#ifdef LQ_HAS_NEON_VFPV4
+                            | bit(Isa::kNeonVfpv4)
+#endif
+#ifdef LQ_HAS_RVV
+                            | bit(Isa::kRvv)
 #endif
     ;
 
@@ -117,6 +149,7 @@ Isa fallback_isa(Isa isa) {
     case Isa::kNeonI8mm:
       return Isa::kNeonDotprod;
     case Isa::kNeonDotprod:
+    case Isa::kNeonVfpv4:
       return Isa::kNeon;
     default:
       return Isa::kScalar;

@@ -25,6 +25,12 @@ extern const KernelTable kNeonDotprodConvKernels;
 #ifdef LQ_HAS_NEON_I8MM
 extern const KernelTable kNeonI8mmConvKernels;
 #endif
+#ifdef LQ_HAS_NEON_VFPV4
+extern const KernelTable kNeonVfpv4ConvKernels;
+#endif
+#ifdef LQ_HAS_RVV
+extern const KernelTable kRvvConvKernels;
+#endif
 
 namespace {
 
@@ -62,6 +68,12 @@ const KernelTable* const* kernel_tables(int* count) {
 #endif
 #ifdef LQ_HAS_NEON_I8MM
       &kNeonI8mmConvKernels,
+#endif
+#ifdef LQ_HAS_NEON_VFPV4
+      &kNeonVfpv4ConvKernels,
+#endif
+#ifdef LQ_HAS_RVV
+      &kRvvConvKernels,
 #endif
   };
   *count = int(sizeof(kTables) / sizeof(kTables[0]));

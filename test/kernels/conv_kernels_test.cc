@@ -7,6 +7,7 @@
 #include "kernels/cpu_features.h"
 #include "kernels/registry.h"
 #include "layer_harness.h"
+#include "runtime/model.h"
 
 namespace lq::test {
 namespace {
@@ -75,20 +76,31 @@ void compare_bytes(const KernelRow& row, const KernelRow& scalar, Random& r) {
   g.width = int32_t(16 * r.between(1, row.panel_width / 16));
   g.lanes = int32_t(r.between(1, g.width));
   if (!g.y_blocked) g.y_col = g.lanes + r.between(0, 3), g.y_row = g.y_col * g.cols;
+  const bool run = r.chance(40);  // a 1×1 layer: all pixels neighbours, every channel real
+  if (run) {
+    g.y_blocked = true, g.lanes = g.width;
+    g.x_col = g.y_col = kBlock, g.x_row = g.y_row = g.cols * kBlock;
+    if (r.chance(70)) {
+      p.taps.assign(1, kBlock * r.between(0, 20)), g.taps = 1;
+      p.w_channels = size_t(g.blocks + 1) * kBlock;
+    }
+  }
   p.pixels = size_t(g.y_row * g.rows + 72);
   const std::vector<int8_t> x = r.int8(int64_t(p.x_size), -128);
   const std::vector<int8_t> w =
       r.int8(int64_t(p.w_channels + 8 * (p.taps.size() + 1)) * 64, -127);  // as in verified files
   const std::vector<int32_t> bias = r.int32(64, 1000000);
   std::vector<float> multiplier(64);
-  for (float& m : multiplier) m = r.scale() * (r.chance(5) ? 1e30f : 0.01f);
-  const Epilogue e = random_epilogue(r, bias, multiplier);
-  const auto run = [&](const KernelRow& k) {
+  for (float& m : multiplier)
+    m = r.scale() * (r.chance(5) ? 1e30f : r.chance(5) ? 1e-41f : 0.01f);  // denormal outputs too
+  Epilogue e = random_epilogue(r, bias, multiplier);
+  if (run && r.chance(80)) e.float_output = false;
+  const auto output = [&](const KernelRow& k) {
     return output_of(p, e.float_output ? 4 : 1, [&](const PanelGeometry& geometry) {
       reinterpret_cast<ConvByteFn>(k.fn)({geometry, reinterpret_cast<const uint8_t*>(x.data()), w.data(), e});
     });
   };
-  ASSERT_TRUE(same_bits(run(row), run(scalar)));
+  ASSERT_TRUE(same_bits(output(row), output(scalar)));
 }
 
 /// Weights of one proved group: random, extreme more often than not, cut so that x in 0…largest keeps its sums in
@@ -201,7 +213,8 @@ void compare_s8(const KernelRow& row, const KernelRow& scalar, Random& r, bool d
   const std::vector<int16_t> w = random_int16(r, (p.w_channels + 8) * 16, 255);
   const std::vector<int32_t> bias = r.int32(16, 1000000);
   std::vector<float> multiplier(16);
-  for (float& m : multiplier) m = r.scale() * (r.chance(5) ? 1e30f : 0.01f);
+  for (float& m : multiplier)
+    m = r.scale() * (r.chance(5) ? 1e30f : r.chance(5) ? 1e-41f : 0.01f);  // denormal outputs too
   const Epilogue e = random_epilogue(r, bias, multiplier);
   const auto run = [&](const KernelRow& k) {
     return output_of(p, e.float_output ? 4 : 1, [&](const PanelGeometry& g) {
@@ -211,10 +224,14 @@ void compare_s8(const KernelRow& row, const KernelRow& scalar, Random& r, bool d
   ASSERT_TRUE(same_bits(run(row), run(scalar)));
 }
 
+/// Now and then products and sums are denormal.
+float float_size(Random& r) { return r.chance(20) ? 1e-20f : 1.0f; }
+
 void compare_conv_f32(const KernelRow& row, const KernelRow& scalar, Random& r) {
   const PanelProblem p = random_panel(r, false);
-  const std::vector<float> x = r.floats(int64_t(p.x_size)), w = r.floats(int64_t(p.w_channels + 8) * 16);
-  const std::vector<float> start = r.floats(16 * (p.geometry.rows * p.geometry.cols + 1));
+  const float size = float_size(r);
+  const std::vector<float> x = r.floats(int64_t(p.x_size), size), w = r.floats(int64_t(p.w_channels + 8) * 16, size);
+  const std::vector<float> start = r.floats(16 * (p.geometry.rows * p.geometry.cols + 1), size * size);
   const FloatClamp clamp{r.chance(50), -0.5f, 0.5f};
   const bool per_pixel = r.chance(50);
   const auto run = [&](const KernelRow& k) {
@@ -260,8 +277,9 @@ void compare_depthwise_bytes(const KernelRow& row, const KernelRow& scalar, Rand
 
 void compare_depthwise_f32(const KernelRow& row, const KernelRow& scalar, Random& r) {
   const PanelProblem p = random_panel(r, true);
-  const std::vector<float> x = r.floats(int64_t(p.x_size)), w = r.floats(int64_t(p.taps.size() + 1) * 8),
-                           start = r.floats(8);
+  const float size = float_size(r);
+  const std::vector<float> x = r.floats(int64_t(p.x_size), size), w = r.floats(int64_t(p.taps.size() + 1) * 8, size),
+                           start = r.floats(8, size * size);
   const FloatClamp clamp{r.chance(50), -0.5f, 0.5f};
   const auto run = [&](const KernelRow& k) {
     return output_of(p, 4, [&](const PanelGeometry& g) {
@@ -366,9 +384,7 @@ TEST(KernelRegistry, NamesAreUniqueAndTellTheIsa) {
     for (int i = 0; i < tables[t]->count; ++i) {
       const KernelRow& row = tables[t]->rows[i];
       EXPECT_TRUE(names.insert(row.name).second) << row.name;
-      constexpr const char* kSuffix[kIsaCount] = {"__scalar", "__avx2",         "__avxvnni",  "__avx512vnni",
-                                                  "__neon",   "__neon_dotprod", "__neon_i8mm"};
-      const std::string suffix = kSuffix[int(row.isa)];
+      const std::string suffix = std::string("__") + isa_name(row.isa);
       EXPECT_NE(std::string(row.name).find(suffix), std::string::npos) << row.name;
       EXPECT_EQ(std::string(row.name).find(row.family), 0u) << row.name;
     }

@@ -2,6 +2,7 @@
 // over output channels. Tile: 6 pixels × 16 channels (24 accumulators), or × 8.
 #include "kernels/neon/conv_store.h"
 
+#if defined(__aarch64__)  // ARMv7 takes neon_vfpv4's
 namespace lq::neon {
 namespace {
 
@@ -138,3 +139,4 @@ void depthwise_f32(const DepthwiseF32Args& a) {
 }
 
 }  // namespace lq::neon
+#endif

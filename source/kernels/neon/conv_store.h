@@ -159,12 +159,40 @@ template <typename Tile, bool kNeighbours>
   Tile::template run<1, kNeighbours>(a, x_at, y_at, odd);
 }
 
+/// The pixels are neighbours in x and in y (a 1×1 layer of stride 1), the panel is whole and has input channels: one
+/// run.
+[[gnu::always_inline]] static inline bool is_run(const PanelGeometry& g, const Epilogue& e) {
+  const bool one_row = g.rows == 1 || (g.x_row == g.cols * g.x_col && g.y_row == g.cols * g.y_col);
+  return one_row && g.x_col == kBlock && g.y_col == kBlock && is_whole<4>(g, e) && g.blocks + g.tail > 0;
+}
+
 inline constexpr int kPairTilePixels = 6;
 
+/// `tiles` tiles of 2 · kPairs pixels of a run, from pixel `first` on.
+template <typename Tile, int kPairs>
+[[gnu::always_inline]] static inline void run_pair_row(const ConvByteArgs& a, ptrdiff_t first, ptrdiff_t tiles) {
+  a.geometry.taps == 1 ? Tile::template run_row<kPairs, true>(a, first, tiles)
+                       : Tile::template run_row<kPairs, false>(a, first, tiles);
+}
+
+/// A run: whole tiles, then what is left, a last odd pixel by itself.
+template <typename Tile>
+[[gnu::always_inline]] static inline void run_pair_row(const ConvByteArgs& a) {
+  const ptrdiff_t pixels = ptrdiff_t(a.geometry.rows) * a.geometry.cols, whole = pixels / kPairTilePixels;
+  const int rest = int(pixels - whole * kPairTilePixels);
+  if (whole > 0) run_pair_row<Tile, 3>(a, 0, whole);
+  if (rest >= 4) run_pair_row<Tile, 2>(a, pixels - rest, 1);
+  if (rest == 2 || rest == 3) run_pair_row<Tile, 1>(a, pixels - rest, 1);
+  const ptrdiff_t last[2] = {(pixels - 1) * kBlock, (pixels - 1) * kBlock};
+  if (rest % 2 != 0) Tile::template run<1, false>(a, last, last, true);
+}
+
 /// All pixels in tiles of up to three pairs. An odd tile has its last pixel repeated behind it. kNeighbours: every pair
-/// lies in 16 neighbouring bytes.
+/// lies in 16 neighbouring bytes. Tile::run_row<pairs, one tap>(args, first pixel, tiles) is for
+/// runs.
 template <typename Tile>
 [[gnu::always_inline]] static inline void run_pair_tiles(const ConvByteArgs& a) {
+  if (is_run(a.geometry, a.epilogue)) return run_pair_row<Tile>(a);
   for_each_tile<kPairTilePixels>(a.geometry, [&](int n, const ptrdiff_t* x, const ptrdiff_t* y) {
     ptrdiff_t x_at[kPairTilePixels + 1], y_at[kPairTilePixels + 1];
     for (int p = 0; p < n; ++p) x_at[p] = x[p], y_at[p] = y[p];
@@ -173,6 +201,21 @@ template <typename Tile>
     for (int p = 0; p < n; p += 2) neighbours = neighbours && x_at[p + 1] == x_at[p] + 8;
     neighbours ? run_pair_tile<Tile, true>(n, a, x_at, y_at) : run_pair_tile<Tile, false>(n, a, x_at, y_at);
   });
+}
+
+/// Calls step(x of a block at a tap) in the order of the weights, for `count` blocks. kOneTap: that tap is in x.
+template <bool kOneTap, typename Step>
+[[gnu::always_inline]] static inline void for_each_step(const PanelGeometry& g, const int8_t* x, int count,
+                                                        const Step& step) {
+  const ptrdiff_t x_block = g.x_block;
+  const ptrdiff_t* const taps_end = g.tap + g.taps;
+  for (; count > 0; --count, x += x_block) {
+    if constexpr (kOneTap) {
+      step(x);
+    } else {
+      for (const ptrdiff_t* tap = g.tap; tap != taps_end; ++tap) step(x + *tap);
+    }
+  }
 }
 
 }  // namespace lq::neon

@@ -16,12 +16,19 @@ namespace lq::neon {
 #if defined(__aarch64__)
 inline constexpr bool kIs64Bit = true;  // 32 vector registers
 
-/// The even lanes of both.
-[[gnu::always_inline]] static inline int16x8_t even_s16(int16x8_t a, int16x8_t b) { return vuzp1q_s16(a, b); }
-[[gnu::always_inline]] static inline int8x16_t even_s8(int8x16_t a, int8x16_t b) { return vuzp1q_s8(a, b); }
 /// Sums of neighbours: of a in the low half, of b in the high half.
 [[gnu::always_inline]] static inline int32x4_t pair_sums(int32x4_t a, int32x4_t b) { return vpaddq_s32(a, b); }
 [[gnu::always_inline]] static inline int32x4_t add_wide_high(int32x4_t a, int16x8_t b) { return vaddw_high_s16(a, b); }
+/// a · b of the high halves, and added to acc.
+[[gnu::always_inline]] static inline int16x8_t mull_high(int8x16_t a, int8x16_t b) { return vmull_high_s8(a, b); }
+[[gnu::always_inline]] static inline int16x8_t mlal_high(int16x8_t acc, int8x16_t a, int8x16_t b) {
+  return vmlal_high_s8(acc, a, b);
+}
+/// Neighbouring bytes, in instructions that load several registers.
+[[gnu::always_inline]] static inline int8x8x2_t load_two(const int8_t* p) {
+  return {{vld1_s8(p), vld1_s8(p + 8)}};  // one ldp
+}
+[[gnu::always_inline]] static inline int8x8x4_t load_four(const int8_t* p) { return vld1_s8_x4(p); }
 /// acc + the low or high half of w times lane kLane of x.
 template <int kLane>
 [[gnu::always_inline]] static inline int32x4_t mla_low(int32x4_t acc, int16x8_t w, int16x8_t x) {
@@ -39,6 +46,20 @@ inline constexpr bool kIs64Bit = false;  // 16 of them
 }
 [[gnu::always_inline]] static inline int32x4_t add_wide_high(int32x4_t a, int16x8_t b) {
   return vaddw_s16(a, vget_high_s16(b));
+}
+[[gnu::always_inline]] static inline int16x8_t mull_high(int8x16_t a, int8x16_t b) {
+  return vmull_s8(vget_high_s8(a), vget_high_s8(b));
+}
+[[gnu::always_inline]] static inline int16x8_t mlal_high(int16x8_t acc, int8x16_t a, int8x16_t b) {
+  return vmlal_s8(acc, vget_high_s8(a), vget_high_s8(b));
+}
+[[gnu::always_inline]] static inline int8x8x2_t load_two(const int8_t* p) {
+  const int8x16_t v = vld1q_s8(p);
+  return {{vget_low_s8(v), vget_high_s8(v)}};
+}
+[[gnu::always_inline]] static inline int8x8x4_t load_four(const int8_t* p) {
+  const int8x8x2_t a = load_two(p), b = load_two(p + 16);
+  return {{a.val[0], a.val[1], b.val[0], b.val[1]}};
 }
 template <int kLane>
 [[gnu::always_inline]] static inline int32x4_t mla_low(int32x4_t acc, int16x8_t w, int16x8_t x) {
@@ -60,8 +81,12 @@ struct Rounder {
       : zero_point(vdupq_n_s16(int16_t(zp))),
         low(vdupq_n_s8(int8_t(int32_t(qmin) + zp))),
         high(vdupq_n_s8(int8_t(int32_t(qmax) + zp))) {}
+  /// Of integers already rounded.
+  [[gnu::always_inline]] int16x8_t narrow(int32x4_t a, int32x4_t b) const {
+    return vqaddq_s16(vqmovn_high_s32(vqmovn_s32(a), b), zero_point);
+  }
   [[gnu::always_inline]] int16x8_t round8(float32x4_t a, float32x4_t b) const {
-    return vqaddq_s16(vqmovn_high_s32(vqmovn_s32(vcvtnq_s32_f32(a)), vcvtnq_s32_f32(b)), zero_point);
+    return narrow(vcvtnq_s32_f32(a), vcvtnq_s32_f32(b));
   }
   [[gnu::always_inline]] int8x16_t finish(int16x8_t a, int16x8_t b) const {
     return vminq_s8(vmaxq_s8(vqmovn_high_s16(vqmovn_s16(a), b), low), high);

@@ -81,6 +81,49 @@ struct Tile {
     }
     neon::store_tile<4>(g, a.epilogue, acc, y_at, odd ? 2 * kPairs - 1 : 2 * kPairs);
   }
+
+  /// `tiles` times 2 · kPairs pixels of a run, from pixel `first` on.
+  template <int kPairs, bool kOneTap>
+  [[gnu::noinline]] static void run_row(const ConvByteArgs& a, ptrdiff_t first, ptrdiff_t tiles) {
+    const PanelGeometry g = a.geometry;  // copies: bytes stored may alias what a pointer reaches
+    const Epilogue e = a.epilogue;
+    const int8_t* x = reinterpret_cast<const int8_t*>(a.x) + first * kBlock + (kOneTap ? g.tap[0] : 0);
+    const int8_t* const weights = a.w;
+    for (ptrdiff_t y = first * kBlock; tiles > 0; --tiles, x += 16 * kPairs, y += 16 * kPairs) {
+      int32x4_t acc[2 * kPairs][4];
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) {
+        const int32x4_t bias = vld1q_s32(e.bias + 4 * v);
+#pragma GCC unroll 6
+        for (int p = 0; p < 2 * kPairs; ++p) acc[p][v] = bias;
+      }
+      const int8_t* w = weights;
+      const auto load = [&](const int8_t* from, int8x16_t(&in)[kPairs]) __attribute__((always_inline)) {
+#pragma GCC unroll 3
+        for (int p = 0; p < kPairs; ++p) in[p] = vld1q_s8(from + 16 * p);
+      };
+      neon::for_each_step<kOneTap>(
+          g, x, g.blocks, [&](const int8_t* from) __attribute__((always_inline)) {
+            int8x16_t in[kPairs];
+            load(from, in);
+            add_group<kPairs, 0>(acc, in, w);
+            add_group<kPairs, 1>(acc, in, w + 64);
+            w += 128;
+          });
+      for (int t = 0; g.tail > 0 && t < g.taps; ++t) {
+        int8x16_t in[kPairs];
+        load(x + g.blocks * g.x_block + (kOneTap ? 0 : g.tap[t]), in);
+        add_group<kPairs, 0>(acc, in, w);
+        w += 64;
+        if (g.tail <= 4) continue;
+        add_group<kPairs, 1>(acc, in, w);
+        w += 64;
+      }
+      const neon::WholeStore<4> out(g, e);
+#pragma GCC unroll 6
+      for (int p = 0; p < 2 * kPairs; ++p) out.store(acc[p], y + kBlock * p);
+    }
+  }
 };
 
 }  // namespace

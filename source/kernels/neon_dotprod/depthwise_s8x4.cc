@@ -1,6 +1,10 @@
 // Depthwise on sdot: four rows of a column at once, a pair of vectors of 4 channels an output.
 #include "kernels/neon/conv_store.h"
 
+namespace lq::neon {
+void depthwise_s8x4(const DepthwiseByteArgs& args);
+}
+
 namespace lq::neon_dotprod {
 namespace {
 
@@ -72,6 +76,9 @@ template <bool kWhole>
 }  // namespace
 
 void depthwise_s8x4(const DepthwiseByteArgs& a) {
+  // Small windows leave lanes of sdot empty, and laying rows side by side costs more than it saves.
+  const bool square = a.taps_h == a.taps_w && a.dilation_h == 1 && a.dilation_w == 1;
+  if (square && (a.taps_h == 3 || a.taps_h == 5)) return neon::depthwise_s8x4(a);
   a.lanes == kBlock && !a.epilogue.float_output ? run<true>(a) : run<false>(a);
 }
 

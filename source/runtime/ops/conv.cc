@@ -3,6 +3,7 @@
 #include "runtime/ops/conv_depthwise.h"
 #include "runtime/ops/conv_run.h"
 #include "runtime/ops/product_quant.h"
+#include "runtime/ops/scratch.h"
 #include "runtime/ops/tables.h"
 
 namespace lq {
@@ -178,7 +179,7 @@ Status prepare_conv_panels(OpPrepare& p, const ConvShape& shape, std::vector<Con
   }
   c.worker_bytes = c.strip_bytes + results;
   LQ_RETURN_IF_ERROR(integer ? prepare_s8(p, c, *row) : prepare_f32(p, c));
-  p.step.scratch_bytes = c.packed_bytes + c.start_bytes + c.worker_bytes * size_t(p.threads);
+  p.step.scratch_bytes = scratch_total(c.packed_bytes + c.start_bytes, c.worker_bytes, p.threads);
   return {};
 }
 

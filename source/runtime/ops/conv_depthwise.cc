@@ -7,6 +7,7 @@
 #include "runtime/ops/conv_pack.h"
 #include "runtime/ops/conv_run.h"
 #include "runtime/ops/product_quant.h"
+#include "runtime/ops/scratch.h"
 
 namespace lq {
 namespace {
@@ -251,7 +252,7 @@ Status prepare_depthwise(OpPrepare& p, const ConvShape& shape, bool integer) {
       plan_strip(d.phase, shape,
                  {pixel_bytes, kBlock, !integer, shape.batch * shape.in_blocks(), p.threads, kDepthwiseStripBytes}));
   LQ_RETURN_IF_ERROR(integer ? prepare_s8(p, d) : prepare_f32(p, d));
-  p.step.scratch_bytes = d.packed_bytes + d.start_bytes + d.worker_bytes * size_t(p.threads);
+  p.step.scratch_bytes = scratch_total(d.packed_bytes + d.start_bytes, d.worker_bytes, p.threads);
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/ops/conv_depthwise.h"
 #include "runtime/ops/conv_run.h"
 #include "runtime/ops/product_quant.h"
+#include "runtime/ops/scratch.h"
 
 namespace lq {
 namespace {
@@ -111,7 +112,7 @@ Status prepare_depthwise_bytes(OpPrepare& p, const ConvShape& s, const KernelRow
   d.rows = std::max<int64_t>(1, (s.oh + wanted - 1) / wanted);
   d.strips = (s.oh + d.rows - 1) / d.rows;
   d.worker_bytes = align_up(size_t(depthwise_scratch(depthwise_span(s.ow, s.sw, s.kw, s.dw), s.kh, s.kw)));
-  p.step.scratch_bytes = d.worker_bytes * size_t(p.threads);
+  p.step.scratch_bytes = scratch_total(0, d.worker_bytes, p.threads);
   p.set(row.name, row.isa, run_depthwise_bytes);
   return {};
 }

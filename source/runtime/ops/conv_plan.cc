@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/ops/scratch.h"
+
 namespace lq {
 namespace {
 
@@ -74,10 +76,10 @@ Result<ConvShape> conv_shape(const OpPrepare& p, bool transposed) {
                             " and output " + shape_string(y.shape));
   }
   // What follows makes vectors a tap, a tile and a phase: bounded before a hostile file makes them huge.
-  constexpr int64_t kMaxChannels = 1 << 20, kMaxTaps = 1 << 16, kMaxExtent = 1 << 30, kMaxWeights = int64_t(1) << 40;
+  constexpr int64_t kMaxChannels = 1 << 20, kMaxTaps = 1 << 16, kMaxExtent = 1 << 30;
   const bool small = std::max(s.ic, s.oc) <= kMaxChannels && std::max(s.kh, s.kw) <= kMaxTaps &&
                      s.kh * s.kw <= kMaxTaps && std::max(std::max(s.ih, s.iw), std::max(s.oh, s.ow)) <= kMaxExtent &&
-                     (s.ic + kBlock) * (s.oc + 2 * kBlock) <= kMaxWeights / (s.kh * s.kw);
+                     (s.ic + kBlock) * (s.oc + 2 * kBlock) <= kMaxScratchElements / (s.kh * s.kw);
   if (!small) {
     return unsupported("input " + shape_string(x.shape) + " with weights " + shape_string(w.shape) +
                        " is too large to run");

@@ -3,17 +3,17 @@
 // they first occur. float32 runs on the gemm_f32 panels; float64, which real models do not use, on plain loops. Both:
 // ascending k from 0, one fused multiply-add each, + 0 at the end.
 #include <cmath>
+#include <cstring>
 #include <map>
 
 #include "graph/geometry.h"
 #include "runtime/ops/data_copy.h"
 #include "runtime/ops/panel_f32.h"
+#include "runtime/ops/scratch.h"
 #include "runtime/ops/tables.h"
 
 namespace lq {
 namespace {
-
-constexpr int64_t kMaxElements = int64_t(1) << 40;  // of a matrix form; far above memory, far below overflow
 
 // A copy between a labelled tensor and its matrix form; `needed` is false when the two coincide.
 struct LabelCopy {
@@ -203,7 +203,8 @@ class Planner {
     const Labels left = join(batch, m, k), right = join(batch, k, n), result = join(batch, m, n);
     for (const Labels* labels : {&left, &right, &result}) {
       const int64_t count = element_count(extents(*labels));
-      if (count < 0 || count > kMaxElements) return unsupported("an operand or intermediate result is too large");
+      if (count < 0 || count > kMaxScratchElements)
+        return unsupported("an operand or intermediate result is too large");
     }
     c.batch = product(batch);
     c.m = product(m);
@@ -252,7 +253,7 @@ Status prepare_einsum(OpPrepare& p) {
   if (params.gemm == nullptr) return internal_error("this build has no gemm_f32 kernel");
   LQ_RETURN_IF_ERROR(Planner(p, params, equation, dtype_size(dtype)).run());
   if (dtype == DType::Float64) return set_kernel(p, params, "einsum", dtype, &run_einsum<double>);
-  params.kernel_name = params.gemm->isa == Isa::kAvx2 ? "einsum_f32__avx2" : "einsum_f32__scalar";
+  params.kernel_name = std::string("einsum_f32") + std::strstr(params.gemm->name, "__");
   p.set(params.kernel_name.c_str(), params.gemm->isa, &run_einsum<float>);
   return {};
 }

@@ -4,6 +4,7 @@
 #include "kernels/registry.h"
 #include "runtime/ops/matmul_plan.h"
 #include "runtime/ops/product_quant.h"
+#include "runtime/ops/scratch.h"
 #include "runtime/ops/tables.h"
 
 namespace lq {
@@ -167,9 +168,9 @@ Status prepare_f32(OpPrepare& p, MatMulParams& m) {
 
 Status prepare_product(OpPrepare& p, MatMulParams& m, bool integer) {
   const MatMulShape& s = m.shape;
-  constexpr int64_t kMaxExtent = 1 << 24, kMaxPacked = int64_t(1) << 40;
+  constexpr int64_t kMaxExtent = 1 << 24;
   if (s.k > kMaxExtent || s.n > kMaxExtent ||
-      saturating_product({int64_t(s.b_offset.size()), s.k + 1, s.n + 16}) > kMaxPacked) {
+      saturating_product({int64_t(s.b_offset.size()), s.k + 1, s.n + 16}) > kMaxScratchElements) {
     return unsupported("matrices of " + std::to_string(s.k) + " x " + std::to_string(s.n) + " are too large to run");
   }
   for (const std::vector<TensorId>* ids : {&p.node.inputs, &p.node.outputs}) {
@@ -186,7 +187,7 @@ Status prepare_product(OpPrepare& p, MatMulParams& m, bool integer) {
   p.step.macs = saturating_product({s.batches(), s.m, s.n, s.k});
   p.step.integer = integer;
   LQ_RETURN_IF_ERROR(integer ? prepare_s8(p, m, *row) : prepare_f32(p, m));
-  p.step.scratch_bytes = m.packed_bytes + m.worker_bytes * size_t(p.threads);
+  p.step.scratch_bytes = scratch_total(m.packed_bytes, m.worker_bytes, p.threads);
   return {};
 }
 

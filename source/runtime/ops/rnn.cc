@@ -2,12 +2,11 @@
 
 #include <cstring>
 
+#include "runtime/ops/scratch.h"
 #include "runtime/ops/tables.h"
 
 namespace lq {
 namespace {
-
-constexpr int64_t kMaxFloats = int64_t(1) << 40;
 
 template <typename T>
 T* scratch_at(const RunContext& context, size_t offset) {
@@ -227,7 +226,7 @@ Status prepare_rnn(OpPrepare& p) {
                                                           size_t(params.directions)));
   int64_t rows = 0, floats = 0;
   if (__builtin_mul_overflow(params.sequence, params.batch, &rows) ||
-      __builtin_mul_overflow(rows, params.row, &floats) || floats > kMaxFloats) {
+      __builtin_mul_overflow(rows, params.row, &floats) || floats > kMaxScratchElements) {
     return unsupported("the gate values of all time steps do not fit in memory");
   }
   size_t& scratch = p.step.scratch_bytes;
@@ -247,8 +246,7 @@ Status prepare_rnn(OpPrepare& p) {
     params.new_h = reserve(size_t(params.batch * panel_count(params.hidden) * kPanelWidth) * sizeof(float));
   }
   LQ_RETURN_IF_ERROR(prepare_packs(p, params, reserve));
-  params.kernel_name =
-      std::string(lstm ? "lstm_f32__" : "gru_f32__") + (params.gemm->isa == Isa::kAvx2 ? "avx2" : "scalar");
+  params.kernel_name = std::string(lstm ? "lstm_f32" : "gru_f32") + std::strstr(params.gemm->name, "__");
   p.set(params.kernel_name.c_str(), params.gemm->isa, &run_rnn);
   return {};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/ops/dtype_dispatch.h"
+#include "runtime/ops/scratch.h"
 #include "runtime/ops/strided.h"
 #include "runtime/ops/tables.h"
 
@@ -114,7 +115,7 @@ Status prepare_top_k(OpPrepare& p) {
   params.k = (*k)[0];
   if (params.k < 0 || params.k > params.axis || params.axis > INT32_MAX) return invalid_argument("k is out of range");
   params.worker_scratch = align_up(size_t(params.axis) * sizeof(int32_t));
-  p.step.scratch_bytes = params.worker_scratch * size_t(p.threads);
+  p.step.scratch_bytes = scratch_total(0, params.worker_scratch, p.threads);
   const DType dtype = p.input(0).dtype;
   return set_kernel(p, params, "top_k", dtype,
                     for_number_type(dtype, [](auto tag) -> RunFn { return &run_top_k<typename decltype(tag)::type>; }));
