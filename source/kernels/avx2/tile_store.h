@@ -61,7 +61,9 @@ struct S8TileStore {
       return;
     }
     __m256i kept[kPixels][kHalves];  // acc itself must not get an address: it lives in registers
+#pragma GCC unroll 8
     for (int p = 0; p < kPixels; ++p) {
+#pragma GCC unroll 2
       for (int h = 0; h < kHalves; ++h) kept[p][h] = acc[p][h];
     }
     scattered(kept[0], y_at, kPixels);
