@@ -34,7 +34,7 @@ table() {  # table "ISA FORM"… -- EMULATOR…: every layer on every kernel of 
   for layer in conv1x1_256_14 conv3x3_64_28 depthwise3x3_56 depthwise3x3_14 depthwise5x5_28; do
     for kernel in "${kernels[@]}"; do
       case $layer in
-        depthwise*) row "$layer" depthwise_s8x4 "${kernel% *}" "$@" ;;
+        depthwise*) [ "${kernel% *}" = neon_i8mm ] || row "$layer" depthwise_s8x4 "${kernel% *}" "$@" ;;
         *) row "$layer" "conv_${kernel#* }" "${kernel% *}" "$@" ;;
       esac
     done
@@ -47,11 +47,12 @@ if compile aarch64-qemu aarch64-linux-gnu-g++; then
   table "neon s8x8" "neon_dotprod s8x4" "neon_i8mm s8x8" -- qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu max "${plugin[@]}" "$work/aarch64-qemu"
 fi
 if compile armv7-qemu arm-linux-gnueabihf-g++; then
+  echo "| *ARMv7* | | |"
   table "neon s8x8" -- qemu-arm -L /usr/arm-linux-gnueabihf -cpu cortex-a15 "${plugin[@]}" "$work/armv7-qemu"
 fi
 if compile riscv64-qemu clang++-19 --target=riscv64-linux-gnu; then
   for bits in 128 512; do
-    echo "| RISC-V V, $bits bits | | |"
+    echo "| *RISC-V V, $bits bits* | | |"
     table "rvv s8x4" -- qemu-riscv64 -L /usr/riscv64-linux-gnu -cpu "rv64,v=true,vlen=$bits,vext_spec=v1.0" "${plugin[@]}" "$work/riscv64-qemu"
   done
 fi
