@@ -1,5 +1,6 @@
 // Speed of every product kernel of this build that this processor can run: 1×1 and 3×3 panels and depthwise layers,
-// from first-level cache sized inputs, requantization included. Prints GMAC/s (items_per_second) under the kernel's own
+// from first-level cache sized inputs, requantization included; and whole 3×3 layers, direct and by Winograd
+// (layer_benchmark.cc). Prints GMAC/s (items_per_second) under the kernel's own
 // name. Usage: kernel_benchmark [--benchmark_filter=avx512] (Google Benchmark's options)
 #include <benchmark/benchmark.h>
 
@@ -11,6 +12,7 @@
 #include "kernels/conv_kernels.h"
 #include "kernels/cpu_features.h"
 #include "kernels/registry.h"
+#include "layer_benchmark.h"
 
 namespace {
 
@@ -218,6 +220,7 @@ int main(int argc, char** argv) {
       if (lq::is_isa_supported(tables[t]->rows[r].isa)) register_row(tables[t]->rows[r]);
     }
   }
+  register_layers();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   benchmark::RunSpecifiedBenchmarks();

@@ -7,14 +7,18 @@
 namespace lq {
 
 extern const KernelTable kScalarConvKernels;
+extern const KernelTable kScalarWinogradKernels;
 #ifdef LQ_HAS_AVX2
 extern const KernelTable kAvx2ConvKernels;
+extern const KernelTable kAvx2WinogradKernels;
 #endif
 #ifdef LQ_HAS_AVXVNNI
 extern const KernelTable kAvxVnniConvKernels;
+extern const KernelTable kAvxVnniWinogradKernels;
 #endif
 #ifdef LQ_HAS_AVX512VNNI
 extern const KernelTable kAvx512VnniConvKernels;
+extern const KernelTable kAvx512VnniWinogradKernels;
 #endif
 #ifdef LQ_HAS_NEON
 extern const KernelTable kNeonConvKernels;
@@ -51,14 +55,18 @@ const KernelRow* find_exact(const char* family, Isa isa) {
 const KernelTable* const* kernel_tables(int* count) {
   static const KernelTable* const kTables[] = {
       &kScalarConvKernels,
+      &kScalarWinogradKernels,
 #ifdef LQ_HAS_AVX2
       &kAvx2ConvKernels,
+      &kAvx2WinogradKernels,
 #endif
 #ifdef LQ_HAS_AVXVNNI
       &kAvxVnniConvKernels,
+      &kAvxVnniWinogradKernels,
 #endif
 #ifdef LQ_HAS_AVX512VNNI
       &kAvx512VnniConvKernels,
+      &kAvx512VnniWinogradKernels,
 #endif
 #ifdef LQ_HAS_NEON
       &kNeonConvKernels,

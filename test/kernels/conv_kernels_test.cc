@@ -8,6 +8,7 @@
 #include "kernels/registry.h"
 #include "layer_harness.h"
 #include "runtime/model.h"
+#include "winograd_compare.h"
 
 namespace lq::test {
 namespace {
@@ -348,6 +349,8 @@ bool compare(const KernelRow& row, const KernelRow& scalar, Random& r) {
     compare_widen(row, scalar, r);
   } else if (family == "interleave_s16") {
     compare_interleave(row, scalar, r);
+  } else if (family.rfind("winograd", 0) == 0) {
+    compare_winograd(row, scalar, r);
   } else {
     return false;
   }

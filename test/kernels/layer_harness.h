@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <map>
 #include <random>
@@ -100,6 +101,7 @@ class Layer {
     node_.op = op;
     node_.name = "layer";
   }
+  std::function<Status(OpPrepare&)> prepare_with;  // instead of the operator's own prepare
   Node& node() { return node_; }
   Tensor& tensor(TensorId id) { return model_.main().tensor(id); }
 
@@ -138,6 +140,10 @@ class Layer {
     step.op = node_.op;
     step.inputs = node_.inputs;
     step.outputs = node_.outputs;
+    if (prepare_with) {
+      OpPrepare p(model_, model_.main(), node_, isa, threads, packs, step);
+      return prepare_with(p);
+    }
     const OpRowTable& table = node_.op == Op::Conv || node_.op == Op::ConvTranspose ? kConvRows : kMatMulRows;
     for (int i = 0; i < table.count; ++i) {
       if (table.rows[i].op != node_.op) continue;

@@ -2,6 +2,7 @@
 #include "kernels/registry.h"
 #include "runtime/ops/conv_depthwise.h"
 #include "runtime/ops/conv_run.h"
+#include "runtime/ops/conv_winograd.h"
 #include "runtime/ops/product_quant.h"
 #include "runtime/ops/scratch.h"
 #include "runtime/ops/tables.h"
@@ -135,6 +136,10 @@ Status prepare_conv(OpPrepare& p) {
   p.step.integer = integer;
   p.step.macs = saturating_product({shape.batch, shape.oc, shape.oh, shape.ow, shape.icg, shape.kh, shape.kw});
   if (is_depthwise(shape)) return prepare_depthwise(p, shape, integer);
+  if (integer) {
+    LQ_ASSIGN_OR_RETURN(const bool winograd, prepare_winograd(p, shape));
+    if (winograd) return {};
+  }
   return prepare_conv_panels(p, shape, conv_phases(shape), false, integer);
 }
 

@@ -1,0 +1,27 @@
+// The AVX512-VNNI rows of the Winograd families. Inputs are transformed by AVX2's.
+#include "kernels/registry.h"
+#include "kernels/winograd_kernels.h"
+
+namespace lq {
+namespace avx512vnni {
+void winograd_weights(const WinogradWeightsArgs& args);
+void winograd23_s8(const WinogradProductArgs& args);
+void winograd43_s8(const WinogradProductArgs& args);
+void winograd_output(const WinogradOutputArgs& args);
+}  // namespace avx512vnni
+
+static const KernelRow kRows[] = {
+    {"winograd_weights__avx512vnni", "winograd_weights", Isa::kAvx512Vnni, 0,
+     reinterpret_cast<KernelFn>(avx512vnni::winograd_weights)},
+    {"winograd23_s8_12x16__avx512vnni", "winograd23_s8", Isa::kAvx512Vnni, 16,
+     reinterpret_cast<KernelFn>(avx512vnni::winograd23_s8)},
+    {"winograd43_s8_12x16__avx512vnni", "winograd43_s8", Isa::kAvx512Vnni, 16,
+     reinterpret_cast<KernelFn>(avx512vnni::winograd43_s8)},
+    {"winograd_output__avx512vnni", "winograd_output", Isa::kAvx512Vnni, 0,
+     reinterpret_cast<KernelFn>(avx512vnni::winograd_output)},
+};
+
+extern const KernelTable kAvx512VnniWinogradKernels;
+const KernelTable kAvx512VnniWinogradKernels = {kRows, int(sizeof(kRows) / sizeof(kRows[0]))};
+
+}  // namespace lq

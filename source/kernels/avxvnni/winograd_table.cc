@@ -1,0 +1,21 @@
+// The AVX-VNNI rows of the Winograd families. The transforms are AVX2's.
+#include "kernels/registry.h"
+#include "kernels/winograd_kernels.h"
+
+namespace lq {
+namespace avxvnni {
+void winograd23_s8(const WinogradProductArgs& args);
+void winograd43_s8(const WinogradProductArgs& args);
+}  // namespace avxvnni
+
+static const KernelRow kRows[] = {
+    {"winograd23_s8_6x16__avxvnni", "winograd23_s8", Isa::kAvxVnni, 16,
+     reinterpret_cast<KernelFn>(avxvnni::winograd23_s8)},
+    {"winograd43_s8_6x16__avxvnni", "winograd43_s8", Isa::kAvxVnni, 16,
+     reinterpret_cast<KernelFn>(avxvnni::winograd43_s8)},
+};
+
+extern const KernelTable kAvxVnniWinogradKernels;
+const KernelTable kAvxVnniWinogradKernels = {kRows, int(sizeof(kRows) / sizeof(kRows[0]))};
+
+}  // namespace lq

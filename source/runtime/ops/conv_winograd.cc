@@ -1,0 +1,319 @@
+#include "runtime/ops/conv_winograd.h"
+
+#include <algorithm>
+
+#include "kernels/registry.h"
+#include "runtime/ops/conv_run.h"
+#include "runtime/ops/product_quant.h"
+
+namespace lq {
+namespace {
+
+// The transformed input should stay in a core's second-level cache beside a panel of transformed weights.
+constexpr int64_t kInputBytes = 512 << 10;
+// Sums of a group of tiles, with a first-level cache in mind; more where weights come in several turns.
+constexpr int64_t kGroupTiles = 12, kGroupTilesInTurns = 48;
+constexpr int64_t kTaps = 9;
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Elements of a row of `lines` cache lines, an odd number, so that neighbouring rows do not share cache sets.
+int64_t odd_lines(int64_t bytes) { return ceil_div(bytes, 64) | 1; }
+
+struct WinogradParams {
+  ConvShape shape;
+  WinogradPlan plan;
+  const int8_t* packed = nullptr;
+  std::vector<float> multiplier;  // [panel][16]
+  std::vector<int32_t> bias;
+  Epilogue epilogue{};
+  int32_t zero_point_x = 0;
+  WinogradInputFn input = nullptr;
+  WinogradWeightsFn weights = nullptr;
+  WinogradProductFn product = nullptr;
+  WinogradOutputFn output = nullptr;
+};
+
+/// Canonical [oc][ic][3][3] to [panel][pair of input channels][9][16][2], zeros where there is no channel.
+void pack_winograd(const ConvShape& s, const WinogradPlan& plan, const int8_t* w, int8_t* out) {
+  for (int64_t panel = 0; panel < plan.panels; ++panel) {
+    const int64_t lanes = std::min<int64_t>(kWinogradPanel, s.oc - panel * kWinogradPanel);
+    const int8_t* first = w + panel * kWinogradPanel * s.ic * kTaps;
+    for (int64_t pair = 0; pair < plan.pairs; ++pair, out += kWinogradPairBytes) {
+      if (lanes < kWinogradPanel || 2 * pair + 1 == s.ic) std::fill_n(out, kWinogradPairBytes, int8_t(0));
+      const int64_t channels = std::min<int64_t>(2, s.ic - 2 * pair);
+      for (int64_t l = 0; l < lanes; ++l) {
+        const int8_t* in = first + (l * s.ic + 2 * pair) * kTaps;
+        for (int64_t k = 0; k < channels; ++k) {
+          for (int64_t t = 0; t < kTaps; ++t) out[(t * kWinogradPanel + l) * 2 + k] = in[k * kTaps + t];
+        }
+      }
+    }
+  }
+}
+
+/// Strips [first, first + count) and their tiles.
+struct Chunk {
+  int64_t first, count, tiles;
+};
+
+/// Where a strip lies.
+struct Strip {
+  int64_t image, row, first_tile, tiles;  // row of tiles; its tiles
+};
+Strip strip_at(const WinogradPlan& plan, int64_t index) {
+  const int64_t row = index / plan.strip_pieces, first = index % plan.strip_pieces * plan.strip_tiles;
+  return {row / plan.tiles_h, row % plan.tiles_h, first, std::min(plan.strip_tiles, plan.tiles_w - first)};
+}
+
+/// Transforms one block of 8 input channels of one strip.
+void transform_strip(const WinogradParams& w, const int8_t* x, const Chunk& chunk, int64_t strip, int64_t block,
+                     int16_t* v, int16_t* rows) {
+  const ConvShape& s = w.shape;
+  const WinogradPlan& plan = w.plan;
+  const Strip at = strip_at(plan, chunk.first + strip);
+  WinogradInputArgs a{};
+  a.x = x + (at.image * s.in_blocks() + block) * s.ih * s.iw * kBlock;
+  a.in_h = int32_t(s.ih), a.in_w = int32_t(s.iw);
+  a.first_row = int32_t(at.row * plan.m - s.pad_h), a.first_col = int32_t(at.first_tile * plan.m - s.pad_w);
+  a.tiles = int32_t(at.tiles), a.m = plan.m, a.zero_point = w.zero_point_x;
+  a.v = v + block * plan.v_block + strip * plan.strip_tiles * kBlock, a.v_position = plan.v_position;
+  a.rows = rows;
+  w.input(a);
+}
+
+/// Output of tiles [begin, end) of a chunk, 16 channels of `panel`; sums begin with tile `begin`.
+void transform_outputs(const WinogradParams& w, const Chunk& chunk, int64_t panel, int64_t begin, int64_t end,
+                       const int32_t* sum, uint8_t* y) {
+  const ConvShape& s = w.shape;
+  const WinogradPlan& plan = w.plan;
+  const int64_t plane = s.oh * s.ow * kBlock, channel = panel * kWinogradPanel;
+  WinogradOutputArgs a{};
+  a.sum_position = plan.sum_position, a.m = plan.m;
+  a.lanes = int32_t(std::min<int64_t>(kWinogradPanel, s.oc - channel));
+  a.y_row = s.ow * kBlock, a.y_block = plane;
+  a.epilogue = w.epilogue;
+  a.epilogue.bias = w.bias.data() + channel, a.epilogue.multiplier = w.multiplier.data() + channel;
+  const int64_t element = w.epilogue.float_output ? sizeof(float) : 1;
+  for (int64_t t = begin; t < end;) {
+    const int64_t in_strip = t % plan.strip_tiles;
+    const Strip at = strip_at(plan, chunk.first + t / plan.strip_tiles);
+    const int64_t row = at.row * plan.m, col = (at.first_tile + in_strip) * plan.m;
+    a.tiles = int32_t(std::min(end - t, at.tiles - in_strip));
+    a.rows = int32_t(std::min<int64_t>(plan.m, s.oh - row));
+    a.cols = int32_t(std::min<int64_t>(a.tiles * plan.m, s.ow - col));
+    a.sum = sum + (t - begin) * kWinogradPanel;
+    a.y = y + ((at.image * s.out_blocks() + channel / kBlock) * plane + (row * s.ow + col) * kBlock) * element;
+    w.output(a);
+    t += a.tiles;
+  }
+}
+
+/// What a worker owns in its scratch.
+struct Worker {
+  int16_t* u;
+  int32_t* sum;
+  int16_t* rows;
+  int64_t held = -1;  // panel whose weights lie in u
+};
+Worker worker_at(const WinogradPlan& plan, uint8_t* scratch, int worker) {
+  uint8_t* own = scratch + plan.v_bytes + size_t(worker) * plan.worker_bytes;
+  return {reinterpret_cast<int16_t*>(own), reinterpret_cast<int32_t*>(own + plan.u_bytes),
+          reinterpret_cast<int16_t*>(own + plan.u_bytes + plan.sum_bytes)};
+}
+
+/// Tiles [begin, end) of a chunk times one panel.
+void multiply_panel(const WinogradParams& w, const Chunk& chunk, int64_t panel, int64_t begin, int64_t end,
+                    const int16_t* v, Worker& own, uint8_t* y) {
+  const WinogradPlan& plan = w.plan;
+  const int64_t groups = ceil_div(end - begin, plan.group_tiles);
+  for (int64_t g = 0; g < groups; ++g) {
+    const int64_t first = begin + (end - begin) * g / groups, next = begin + (end - begin) * (g + 1) / groups;
+    for (int64_t pair = 0; pair < plan.pairs; pair += plan.pairs_once) {
+      const int64_t pairs = std::min(plan.pairs_once, plan.pairs - pair);
+      if (pairs < plan.pairs || own.held != panel) {
+        const int8_t* packed = w.packed + (panel * plan.pairs + pair) * kWinogradPairBytes;
+        w.weights({packed, int32_t(pairs), plan.m, own.u, plan.u_position});
+        own.held = panel;
+      }
+      WinogradProductArgs a{};
+      a.v = v + pair / 4 * plan.v_block + first * kBlock, a.v_position = plan.v_position, a.v_block = plan.v_block;
+      a.u = own.u, a.u_position = plan.u_position;
+      a.pairs = int32_t(pairs), a.tiles = int32_t(next - first);
+      a.accumulate = pair > 0;
+      a.sum = own.sum, a.sum_position = plan.sum_position;
+      w.product(a);
+    }
+    transform_outputs(w, chunk, panel, first, next, own.sum, y);
+  }
+}
+
+Status run_winograd(const Step& step, const RunContext& context) {
+  const WinogradParams& w = step.params_as<WinogradParams>();
+  const WinogradPlan& plan = w.plan;
+  const int64_t blocks = w.shape.in_blocks();
+  const int8_t* x = context.input<int8_t>(step, 0);
+  uint8_t* y = context.output<uint8_t>(step, 0);
+  int16_t* v = reinterpret_cast<int16_t*>(context.scratch);
+  for (int64_t first = 0; first < plan.strips; first += plan.chunk_strips) {
+    const int64_t count = std::min(plan.chunk_strips, plan.strips - first);
+    const Chunk chunk{first, count, count == 1 ? strip_at(plan, first).tiles : count * plan.strip_tiles};
+    const auto inputs = [&](int64_t begin, int64_t end, int worker) {
+      const Worker own = worker_at(plan, context.scratch, worker);
+      for (int64_t i = begin; i < end; ++i) transform_strip(w, x, chunk, i / blocks, i % blocks, v, own.rows);
+    };
+    context.pool->parallel_for(count * blocks, grain_for(plan.strip_tiles * 1024), inputs);
+    // Enough pieces for all workers, but not so small that transforming the weights anew costs more than it wins.
+    const int64_t wanted = ceil_div(4 * context.pool->size(), plan.panels);
+    const int64_t parts = context.pool->size() == 1 ? 1 : std::clamp<int64_t>(chunk.tiles / 24, 1, wanted);
+    const auto products = [&](int64_t begin, int64_t end, int worker) {
+      Worker own = worker_at(plan, context.scratch, worker);
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t part = i % parts;
+        multiply_panel(w, chunk, i / parts, chunk.tiles * part / parts, chunk.tiles * (part + 1) / parts, v, own, y);
+      }
+    };
+    const int64_t macs = chunk.tiles / parts * winograd_positions(plan.m) * plan.pairs * 2 * kWinogradPanel;
+    context.pool->parallel_for(plan.panels * parts, grain_for(macs), products);
+  }
+  return {};
+}
+
+/// What a layer's parts take, measured on whole layers (benchmark/layer_benchmark.cc), in cycles of one clock; only
+/// ratios matter. An instruction set whose kernels have no row here runs direct.
+struct Costs {
+  Isa isa;           // of the product kernel
+  float direct;      // multiply-adds a cycle of the direct kernel on 3 × 3 layers
+  float product;     // of the Winograd product
+  float input[2];    // a tile and block of 8 channels, m = 2 and 4
+  float output[2];   // a tile and 8 channels
+  float weights[2];  // a panel and pair of input channels
+};
+constexpr Costs kCosts[] = {
+    {Isa::kAvx2, 28, 29, {27, 92}, {27, 137}, {64, 175}},
+    {Isa::kAvxVnni, 73, 38, {27, 92}, {27, 143}, {70, 163}},
+    {Isa::kAvx512Vnni, 133, 60, {27, 76}, {20, 99}, {50, 107}},
+};
+
+/// Time of the layer by Winograd over the time by the direct kernel.
+double relative_cost(const ConvShape& s, int m, const Costs& costs) {
+  const WinogradPlan plan = plan_winograd(s, m);
+  const int which = m == 4;
+  const double outputs = double(plan.panels) * kWinogradPanel, inputs = double(plan.pairs) * 2;
+  const double tiles = double(s.batch) * double(plan.tiles_h * plan.tiles_w);
+  const int64_t chunks = ceil_div(plan.strips, plan.chunk_strips);
+  const int64_t turns = plan.pairs_once < plan.pairs ? ceil_div(plan.chunk_tiles, plan.group_tiles) : 1;
+  const double winograd = tiles * winograd_positions(m) * inputs * outputs / costs.product +
+                          tiles * double(s.in_blocks()) * costs.input[which] +
+                          tiles * outputs / kBlock * costs.output[which] +
+                          double(chunks * turns * plan.panels * plan.pairs) * costs.weights[which];
+  return winograd / (double(s.batch * s.oh * s.ow) * kTaps * inputs * outputs / costs.direct);
+}
+
+/// Tile size that pays for this layer, at most `exact`; 0: none.
+int best_tile(const ConvShape& s, int exact, Isa kernel) {
+  for (const Costs& costs : kCosts) {
+    if (costs.isa != kernel) continue;
+    int best = 0;
+    double least = 0.95;  // what the model does not see
+    for (int m = 2; m <= exact; m += 2) {
+      const double cost = relative_cost(s, m, costs);
+      if (cost < least) least = cost, best = m;
+    }
+    return best;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int winograd_exact_tile(const ConvShape& s, const int8_t* w, int32_t zero_point) {
+  const int64_t lowest = -128 - zero_point, highest = 127 - zero_point;  // of q − zp; padding is 0, between them
+  int exact = 4;
+  for (int64_t o = 0; o < s.oc; ++o, w += s.ic * kTaps) {
+    int64_t positive = 0, negative = 0;
+    for (int64_t i = 0; i < s.ic * kTaps; ++i) {
+      positive += std::max<int32_t>(w[i], 0);
+      negative += std::min<int32_t>(w[i], 0);
+    }
+    const int64_t most = positive * highest + negative * lowest, least = positive * lowest + negative * highest;
+    const int64_t bound = std::max(most, -least);
+    if (bound >= int64_t(1) << 29) return 0;
+    if (bound >= int64_t(1) << 25) exact = 2;
+  }
+  return exact;
+}
+
+bool is_winograd_shape(const ConvShape& s) {
+  return s.groups == 1 && s.kh == 3 && s.kw == 3 && s.sh == 1 && s.sw == 1 && s.dh == 1 && s.dw == 1 && s.batch >= 1 &&
+         s.oh >= 1 && s.ow >= 1;
+}
+
+WinogradPlan plan_winograd(const ConvShape& s, int m) {
+  WinogradPlan plan{};
+  const int64_t positions = winograd_positions(m), blocks = s.in_blocks();
+  plan.m = m;
+  plan.tiles_h = ceil_div(s.oh, m), plan.tiles_w = ceil_div(s.ow, m);
+  const int64_t fit = std::max<int64_t>(1, kInputBytes / (positions * blocks * kBlock * 2));  // tiles
+  plan.strip_pieces = ceil_div(plan.tiles_w, fit);
+  plan.strip_tiles = ceil_div(plan.tiles_w, plan.strip_pieces);
+  plan.strip_pieces = ceil_div(plan.tiles_w, plan.strip_tiles);
+  plan.strips = s.batch * plan.tiles_h * plan.strip_pieces;
+  const int64_t chunks = plan.strip_pieces > 1 ? plan.strips : ceil_div(plan.strips, fit / plan.strip_tiles);
+  plan.chunk_strips = ceil_div(plan.strips, std::max<int64_t>(1, chunks));
+  plan.chunk_tiles = plan.chunk_strips * plan.strip_tiles;
+  plan.pairs = ceil_div(s.ic, 2), plan.pairs_once = std::min(plan.pairs, kWinogradChannels / 2);
+  plan.panels = ceil_div(s.oc, kWinogradPanel);
+  plan.group_tiles = std::min(plan.chunk_tiles, plan.pairs_once < plan.pairs ? kGroupTilesInTurns : kGroupTiles);
+  plan.v_block = odd_lines(plan.chunk_tiles * kBlock * 2) * 32;
+  plan.v_position = odd_lines(blocks * plan.v_block * 2) * 32;
+  plan.u_position = odd_lines(plan.pairs_once * 64) * 32;
+  plan.sum_position = odd_lines(plan.group_tiles * 64) * 16;
+  plan.v_bytes = align_up(size_t(positions * plan.v_position) * sizeof(int16_t));
+  plan.u_bytes = align_up(size_t(positions * plan.u_position) * sizeof(int16_t));
+  plan.sum_bytes = align_up(size_t(positions * plan.sum_position) * sizeof(int32_t));
+  plan.worker_bytes = plan.u_bytes + plan.sum_bytes +
+                      align_up(size_t(winograd_row_scratch(plan.strip_tiles, s.iw, m)) * sizeof(int16_t));
+  return plan;
+}
+
+Result<bool> prepare_winograd(OpPrepare& p, const ConvShape& shape) {
+  const Tensor &x = p.input(0), &weights = p.input(1);
+  const KernelRow* row = find_kernel("winograd43_s8", p.isa);
+  // The scalar plan stays the plain sum that all others must equal.
+  if (row->isa == Isa::kScalar || !is_winograd_shape(shape) || !weights.is_constant()) return false;
+  LQ_ASSIGN_OR_RETURN(const int32_t zero_point, activation_zero_point(x));
+  const int m = best_tile(shape, winograd_exact_tile(shape, weights.data.as<int8_t>(), zero_point), row->isa);
+  if (m == 0) return false;
+  LQ_RETURN_IF_ERROR(prepare_winograd_tile(p, shape, m));
+  return true;
+}
+
+Status prepare_winograd_tile(OpPrepare& p, const ConvShape& shape, int m) {
+  const Tensor &x = p.input(0), &weights = p.input(1), &y = p.output(0);
+  WinogradParams& w = p.make_params<WinogradParams>();
+  w.shape = shape;
+  const WinogradPlan plan = plan_winograd(shape, m);
+  w.plan = plan;
+  LQ_ASSIGN_OR_RETURN(w.zero_point_x, activation_zero_point(x));
+  LQ_ASSIGN_OR_RETURN(w.multiplier, product_multipliers(x, weights, y, shape.oc));
+  LQ_ASSIGN_OR_RETURN(w.bias, product_bias(p, 2, shape.oc));
+  LQ_ASSIGN_OR_RETURN(w.epilogue, product_epilogue(p, y));
+  w.multiplier.resize(size_t(plan.panels * kWinogradPanel), 0.0f);
+  w.bias.resize(size_t(plan.panels * kWinogradPanel), 0);
+  const int8_t* source = weights.data.as<int8_t>();
+  LQ_ASSIGN_OR_RETURN(const void* packed,
+                      p.packs.get(p.pack_key("conv_winograd"), size_t(plan.panels * plan.pairs * kWinogradPairBytes),
+                                  [&](void* out) { pack_winograd(shape, plan, source, static_cast<int8_t*>(out)); }));
+  w.packed = static_cast<const int8_t*>(packed);
+  w.input = reinterpret_cast<WinogradInputFn>(find_kernel("winograd_input", p.isa)->fn);
+  w.weights = reinterpret_cast<WinogradWeightsFn>(find_kernel("winograd_weights", p.isa)->fn);
+  w.output = reinterpret_cast<WinogradOutputFn>(find_kernel("winograd_output", p.isa)->fn);
+  const KernelRow* row = find_kernel(m == 4 ? "winograd43_s8" : "winograd23_s8", p.isa);
+  w.product = reinterpret_cast<WinogradProductFn>(row->fn);
+  p.set(row->name, row->isa, run_winograd);
+  p.step.scratch_bytes = plan.v_bytes + plan.worker_bytes * size_t(p.threads);
+  return {};
+}
+
+}  // namespace lq
