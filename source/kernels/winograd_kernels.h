@@ -48,19 +48,21 @@ struct WinogradWeightsArgs {
 using WinogradWeightsFn = void (*)(const WinogradWeightsArgs& args);
 
 /// Families "winograd23_s8" (16 positions) and "winograd43_s8" (36): for every position p, tile t and output channel l
-///   sum[p][t][l] (+)= Σ_{k < 2·pairs} v[p · v_position + k / 8 · v_block + 8·t + k % 8] · u[p · u_position + k / 2 ·
-///   32 + 2·l + k % 2]
-/// at sum + p · sum_position + 16·t + l, modulo 2^32.
+///   sum[p · sum_position + 16·t + l] (+)= Σ_{k < 2·pairs} v[p · v_position + k / 8 · v_block + 8·t + k % 8]
+///                                                         · u[p · u_position + k / 2 · 32 + 2·l + k % 2]
+/// modulo 2^32; the same for `panels` panels, at most panel_width / 16 of the kernel's row, u_panel and sum_panel
+/// apart.
 struct WinogradProductArgs {
   const int16_t* v;
   ptrdiff_t v_position, v_block;
   const int16_t* u;
-  ptrdiff_t u_position;
+  ptrdiff_t u_position, u_panel;
+  int32_t panels;
   int32_t pairs;
   int32_t tiles;
   bool accumulate;  // false: what lies at sum is overwritten
   int32_t* sum;
-  ptrdiff_t sum_position;
+  ptrdiff_t sum_position, sum_panel;
 };
 using WinogradProductFn = void (*)(const WinogradProductArgs& args);
 

@@ -2,26 +2,32 @@
 // its own anonymous namespace behind a struct `Vector`:
 //   Vector::Int                    a vector of int32
 //   kLanes                         how many; kWinogradPanel / kLanes vectors a panel
-//   kTiles                         most tiles whose sums fit the registers
+//   kTiles, kPanels                most tiles and panels (1 or 2) whose sums fit the registers together
 //   zero(), load(p), store(p, v), broadcast2(p)    unaligned vectors; 2 int16 to every lane
 //   dot(acc, v, w), pin(v)         acc + Σ of 2 products a lane; keeps v where it is computed
 
 constexpr int kVectors = kWinogradPanel / Vector::kLanes;
 
+/// Where vector v of `kPanels` panels lies: panels `panel` elements apart, `vector` elements a vector within one.
+[[gnu::always_inline]] static inline ptrdiff_t vector_at(int v, ptrdiff_t panel, int vector) {
+  return v / kVectors * panel + v % kVectors * vector;
+}
+
 /// kPairs pairs of channels for every tile; x is their first value for tile 0, tiles 8 apart.
-template <int kTiles, int kPairs>
-[[gnu::always_inline]] static inline void add_pairs(Vector::Int (&acc)[kTiles][kVectors], const int16_t* x,
-                                                    const int16_t* w) {
+template <int kTiles, int kAll, int kPairs>
+[[gnu::always_inline]] static inline void add_pairs(Vector::Int (&acc)[kTiles][kAll], const int16_t* x,
+                                                    const int16_t* w, ptrdiff_t panel) {
 #pragma GCC unroll 4
   for (int j = 0; j < kPairs; ++j) {
-    Vector::Int weights[kVectors];
+    Vector::Int weights[kAll];
 #pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) weights[v] = Vector::load(w + 2 * (kWinogradPanel * j + Vector::kLanes * v));
-#pragma GCC unroll 24
+    for (int v = 0; v < kAll; ++v)
+      weights[v] = Vector::load(w + 2 * kWinogradPanel * j + vector_at(v, panel, 2 * Vector::kLanes));
+#pragma GCC unroll 12
     for (int t = 0; t < kTiles; ++t) {
       const Vector::Int in = Vector::broadcast2(x + 8 * t + 2 * j);
 #pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v) {
+      for (int v = 0; v < kAll; ++v) {
         acc[t][v] = Vector::dot(acc[t][v], in, weights[v]);
         Vector::pin(acc[t][v]);
       }
@@ -29,45 +35,59 @@ template <int kTiles, int kPairs>
   }
 }
 
-template <int kTiles>
+template <int kTiles, int kPanels>
 __attribute__((noinline)) static void tile(const WinogradProductArgs& a, const int16_t* x, const int16_t* w,
                                            int32_t* sum) {
-  Vector::Int acc[kTiles][kVectors];
-#pragma GCC unroll 24
+  constexpr int kAll = kVectors * kPanels;
+  const ptrdiff_t panel = a.u_panel;
+  Vector::Int acc[kTiles][kAll];
+#pragma GCC unroll 12
   for (int t = 0; t < kTiles; ++t) {
 #pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v)
-      acc[t][v] = a.accumulate ? Vector::load(sum + kWinogradPanel * t + Vector::kLanes * v) : Vector::zero();
+    for (int v = 0; v < kAll; ++v) {
+      const int32_t* from = sum + kWinogradPanel * t + vector_at(v, a.sum_panel, Vector::kLanes);
+      acc[t][v] = a.accumulate ? Vector::load(from) : Vector::zero();
+    }
   }
-  for (int b = a.pairs / 4; b > 0; --b, x += a.v_block, w += 8 * kWinogradPanel) add_pairs<kTiles, 4>(acc, x, w);
-  for (int j = a.pairs % 4; j > 0; --j, x += 2, w += 2 * kWinogradPanel) add_pairs<kTiles, 1>(acc, x, w);
-#pragma GCC unroll 24
+  for (int b = a.pairs / 4; b > 0; --b, x += a.v_block, w += 8 * kWinogradPanel)
+    add_pairs<kTiles, kAll, 4>(acc, x, w, panel);
+  for (int j = a.pairs % 4; j > 0; --j, x += 2, w += 2 * kWinogradPanel) add_pairs<kTiles, kAll, 1>(acc, x, w, panel);
+#pragma GCC unroll 12
   for (int t = 0; t < kTiles; ++t) {
 #pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) Vector::store(sum + kWinogradPanel * t + Vector::kLanes * v, acc[t][v]);
+    for (int v = 0; v < kAll; ++v)
+      Vector::store(sum + kWinogradPanel * t + vector_at(v, a.sum_panel, Vector::kLanes), acc[t][v]);
   }
 }
 
 /// The tile of n <= kTiles tiles.
-template <int kTiles>
+template <int kTiles, int kPanels>
 static void tile_of(int n, const WinogradProductArgs& a, const int16_t* x, const int16_t* w, int32_t* sum) {
   if constexpr (kTiles > 1) {
-    if (n < kTiles) return tile_of<kTiles - 1>(n, a, x, w, sum);
+    if (n < kTiles) return tile_of<kTiles - 1, kPanels>(n, a, x, w, sum);
   }
-  tile<kTiles>(a, x, w, sum);
+  tile<kTiles, kPanels>(a, x, w, sum);
 }
 
 /// Tiles in groups of at most Vector::kTiles, as even as possible; a position's weights stay in the first-level cache
 /// meanwhile.
-static void product(const WinogradProductArgs& a, int positions) {
+template <int kPanels>
+static void product_of(const WinogradProductArgs& a, int positions) {
   const int groups = (a.tiles + Vector::kTiles - 1) / Vector::kTiles;
   const int16_t *x = a.v, *w = a.u;
   int32_t* sum = a.sum;
   for (int p = 0; p < positions; ++p, x += a.v_position, w += a.u_position, sum += a.sum_position) {
     for (int g = groups, first = 0; g > 0; --g) {
       const int n = (a.tiles - first + g - 1) / g;
-      tile_of<Vector::kTiles>(n, a, x + 8 * first, w, sum + kWinogradPanel * first);
+      tile_of<Vector::kTiles, kPanels>(n, a, x + 8 * first, w, sum + kWinogradPanel * first);
       first += n;
     }
   }
+}
+
+static void product(const WinogradProductArgs& a, int positions) {
+  if constexpr (Vector::kPanels == 2) {
+    if (a.panels == 2) return product_of<2>(a, positions);
+  }
+  product_of<1>(a, positions);
 }

@@ -54,10 +54,13 @@ void compare_product(const KernelRow& row, const KernelRow& scalar, Random& r) {
   a.accumulate = r.chance(50);
   a.v_block = 8 * (a.tiles + r.between(0, 2)), a.v_position = (a.pairs + 3) / 4 * a.v_block;
   a.u_position = 32 * (a.pairs + r.between(0, 1)), a.sum_position = 16 * (a.tiles + r.between(0, 1));
+  a.panels = int32_t(r.between(1, row.panel_width / kWinogradPanel));
+  a.u_panel = positions * a.u_position + 32 * r.between(0, 1),
+  a.sum_panel = positions * a.sum_position + 16 * r.between(0, 1);
   // The largest values the transforms make: 100 · 255 and 49 · 128.
   const std::vector<int16_t> v = random_int16(r, positions * a.v_position, 25500),
-                             u = random_int16(r, positions * a.u_position, 6272);
-  const std::vector<int32_t> before = r.int32(int64_t(positions) * a.sum_position, 2000000000);
+                             u = random_int16(r, a.panels * a.u_panel, 6272);
+  const std::vector<int32_t> before = r.int32(a.panels * a.sum_panel, 2000000000);
   a.v = v.data(), a.u = u.data();
   const auto run = [&](const KernelRow& k) {
     std::vector<int32_t> sum = before;

@@ -1,5 +1,5 @@
-// The products of exact integer Winograd, AVX-512: vpdpwssd on pairs of input channels, broadcast from memory. Tile: 12
-// tiles × 16 channels.
+// The products of exact integer Winograd, AVX-512: vpdpwssd on pairs of input channels. Tile: 12 tiles × 32 channels:
+// 24 accumulators; two vectors of weights share a broadcast, for loads are what runs short.
 #include <immintrin.h>
 
 #include "kernels/kernel_types.h"
@@ -10,7 +10,7 @@ namespace {
 
 struct Vector {
   using Int = __m512i;
-  static constexpr int kLanes = 16, kTiles = 12;
+  static constexpr int kLanes = 16, kTiles = 12, kPanels = 2;
   [[gnu::always_inline]] static inline Int zero() { return _mm512_setzero_si512(); }
   [[gnu::always_inline]] static inline Int load(const void* p) { return _mm512_loadu_si512(p); }
   [[gnu::always_inline]] static inline void store(int32_t* p, Int v) { _mm512_storeu_si512(p, v); }

@@ -13,9 +13,9 @@ void winograd_output(const WinogradOutputArgs& args);
 static const KernelRow kRows[] = {
     {"winograd_weights__avx512vnni", "winograd_weights", Isa::kAvx512Vnni, 0,
      reinterpret_cast<KernelFn>(avx512vnni::winograd_weights)},
-    {"winograd23_s8_12x16__avx512vnni", "winograd23_s8", Isa::kAvx512Vnni, 16,
+    {"winograd23_s8_12x32__avx512vnni", "winograd23_s8", Isa::kAvx512Vnni, 32,
      reinterpret_cast<KernelFn>(avx512vnni::winograd23_s8)},
-    {"winograd43_s8_12x16__avx512vnni", "winograd43_s8", Isa::kAvx512Vnni, 16,
+    {"winograd43_s8_12x32__avx512vnni", "winograd43_s8", Isa::kAvx512Vnni, 32,
      reinterpret_cast<KernelFn>(avx512vnni::winograd43_s8)},
     {"winograd_output__avx512vnni", "winograd_output", Isa::kAvx512Vnni, 0,
      reinterpret_cast<KernelFn>(avx512vnni::winograd_output)},

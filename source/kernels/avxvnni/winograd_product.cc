@@ -8,7 +8,7 @@ namespace {
 
 struct Vector {
   using Int = __m256i;
-  static constexpr int kLanes = 8, kTiles = 6;
+  static constexpr int kLanes = 8, kTiles = 6, kPanels = 1;
   [[gnu::always_inline]] static inline Int zero() { return _mm256_setzero_si256(); }
   [[gnu::always_inline]] static inline Int load(const void* p) { return avx2::load_256(p); }
   [[gnu::always_inline]] static inline void store(int32_t* p, Int v) {

@@ -87,15 +87,15 @@ void winograd_weights(const WinogradWeightsArgs& a) {
 
 namespace {
 
-void product(const WinogradProductArgs& a, int positions) {
+void product(const WinogradProductArgs& a, int positions, int panel) {
   for (int p = 0; p < positions; ++p) {
     for (int t = 0; t < a.tiles; ++t) {
-      int32_t* sum = a.sum + p * a.sum_position + kWinogradPanel * t;
+      int32_t* sum = a.sum + panel * a.sum_panel + p * a.sum_position + kWinogradPanel * t;
       for (int l = 0; l < kWinogradPanel; ++l) {
         uint32_t acc = a.accumulate ? uint32_t(sum[l]) : 0u;
         for (int k = 0; k < 2 * a.pairs; ++k) {
           const int32_t v = a.v[p * a.v_position + k / 8 * a.v_block + 8 * t + k % 8];
-          const int32_t u = a.u[p * a.u_position + k / 2 * 2 * kWinogradPanel + 2 * l + k % 2];
+          const int32_t u = a.u[panel * a.u_panel + p * a.u_position + k / 2 * 2 * kWinogradPanel + 2 * l + k % 2];
           acc += uint32_t(v * u);
         }
         sum[l] = int32_t(acc);
@@ -106,8 +106,12 @@ void product(const WinogradProductArgs& a, int positions) {
 
 }  // namespace
 
-void winograd23_s8(const WinogradProductArgs& a) { product(a, winograd_positions(2)); }
-void winograd43_s8(const WinogradProductArgs& a) { product(a, winograd_positions(4)); }
+void winograd23_s8(const WinogradProductArgs& a) {
+  for (int i = 0; i < a.panels; ++i) product(a, winograd_positions(2), i);
+}
+void winograd43_s8(const WinogradProductArgs& a) {
+  for (int i = 0; i < a.panels; ++i) product(a, winograd_positions(4), i);
+}
 
 void winograd_output(const WinogradOutputArgs& a) {
   const Matrices& f = matrices(a.m);

@@ -1,6 +1,8 @@
 #include "runtime/ops/conv_winograd.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 
 #include "kernels/registry.h"
 #include "runtime/ops/conv_run.h"
@@ -13,11 +15,14 @@ namespace {
 constexpr int64_t kInputBytes = 512 << 10;
 // Sums of a group of tiles, with a first-level cache in mind; more where weights come in several turns.
 constexpr int64_t kGroupTiles = 12, kGroupTilesInTurns = 48;
+// Input channels whose weights are transformed together: what a panel makes of them stays near. With few tiles to
+// multiply them with it pays to keep them in the first-level cache.
+constexpr int64_t kChannelsOnce = 64, kChannelsOnceFewTiles = 32, kFewTiles = 16;
 constexpr int64_t kTaps = 9;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Elements of a row of `lines` cache lines, an odd number, so that neighbouring rows do not share cache sets.
+/// Cache lines for `bytes`, made an odd number, so that rows that far apart do not share cache sets.
 int64_t odd_lines(int64_t bytes) { return ceil_div(bytes, 64) | 1; }
 
 struct WinogradParams {
@@ -40,12 +45,13 @@ void pack_winograd(const ConvShape& s, const WinogradPlan& plan, const int8_t* w
     const int64_t lanes = std::min<int64_t>(kWinogradPanel, s.oc - panel * kWinogradPanel);
     const int8_t* first = w + panel * kWinogradPanel * s.ic * kTaps;
     for (int64_t pair = 0; pair < plan.pairs; ++pair, out += kWinogradPairBytes) {
-      if (lanes < kWinogradPanel || 2 * pair + 1 == s.ic) std::fill_n(out, kWinogradPairBytes, int8_t(0));
-      const int64_t channels = std::min<int64_t>(2, s.ic - 2 * pair);
+      if (lanes < kWinogradPanel) std::fill_n(out, kWinogradPairBytes, int8_t(0));
       for (int64_t l = 0; l < lanes; ++l) {
         const int8_t* in = first + (l * s.ic + 2 * pair) * kTaps;
-        for (int64_t k = 0; k < channels; ++k) {
-          for (int64_t t = 0; t < kTaps; ++t) out[(t * kWinogradPanel + l) * 2 + k] = in[k * kTaps + t];
+        const bool two = 2 * pair + 1 < s.ic;
+        for (int64_t t = 0; t < kTaps; ++t) {
+          const int8_t taps[2] = {in[t], two ? in[kTaps + t] : int8_t(0)};
+          std::memcpy(out + (t * kWinogradPanel + l) * 2, taps, 2);
         }
       }
     }
@@ -114,7 +120,7 @@ struct Worker {
   int16_t* u;
   int32_t* sum;
   int16_t* rows;
-  int64_t held = -1;  // panel whose weights lie in u
+  int64_t held = -1;  // first of the panels whose weights lie in u
 };
 Worker worker_at(const WinogradPlan& plan, uint8_t* scratch, int worker) {
   uint8_t* own = scratch + plan.v_bytes + size_t(worker) * plan.worker_bytes;
@@ -122,29 +128,33 @@ Worker worker_at(const WinogradPlan& plan, uint8_t* scratch, int worker) {
           reinterpret_cast<int16_t*>(own + plan.u_bytes + plan.sum_bytes)};
 }
 
-/// Tiles [begin, end) of a chunk times one panel.
-void multiply_panel(const WinogradParams& w, const Chunk& chunk, int64_t panel, int64_t begin, int64_t end,
-                    const int16_t* v, Worker& own, uint8_t* y) {
+/// Tiles [begin, end) of a chunk times panels [panel, panel + plan.panels_once).
+void multiply_panels(const WinogradParams& w, const Chunk& chunk, int64_t panel, int64_t begin, int64_t end,
+                     const int16_t* v, Worker& own, uint8_t* y) {
   const WinogradPlan& plan = w.plan;
+  const int64_t panels = std::min(plan.panels_once, plan.panels - panel);
   const int64_t groups = ceil_div(end - begin, plan.group_tiles);
   for (int64_t g = 0; g < groups; ++g) {
     const int64_t first = begin + (end - begin) * g / groups, next = begin + (end - begin) * (g + 1) / groups;
     for (int64_t pair = 0; pair < plan.pairs; pair += plan.pairs_once) {
       const int64_t pairs = std::min(plan.pairs_once, plan.pairs - pair);
       if (pairs < plan.pairs || own.held != panel) {
-        const int8_t* packed = w.packed + (panel * plan.pairs + pair) * kWinogradPairBytes;
-        w.weights({packed, int32_t(pairs), plan.m, own.u, plan.u_position});
+        for (int64_t i = 0; i < panels; ++i) {
+          const int8_t* packed = w.packed + ((panel + i) * plan.pairs + pair) * kWinogradPairBytes;
+          w.weights({packed, int32_t(pairs), plan.m, own.u + i * plan.u_panel, plan.u_position});
+        }
         own.held = panel;
       }
       WinogradProductArgs a{};
       a.v = v + pair / 4 * plan.v_block + first * kBlock, a.v_position = plan.v_position, a.v_block = plan.v_block;
-      a.u = own.u, a.u_position = plan.u_position;
-      a.pairs = int32_t(pairs), a.tiles = int32_t(next - first);
+      a.u = own.u, a.u_position = plan.u_position, a.u_panel = plan.u_panel;
+      a.panels = int32_t(panels), a.pairs = int32_t(pairs), a.tiles = int32_t(next - first);
       a.accumulate = pair > 0;
-      a.sum = own.sum, a.sum_position = plan.sum_position;
+      a.sum = own.sum, a.sum_position = plan.sum_position, a.sum_panel = plan.sum_panel;
       w.product(a);
     }
-    transform_outputs(w, chunk, panel, first, next, own.sum, y);
+    for (int64_t i = 0; i < panels; ++i)
+      transform_outputs(w, chunk, panel + i, first, next, own.sum + i * plan.sum_panel, y);
   }
 }
 
@@ -164,23 +174,26 @@ Status run_winograd(const Step& step, const RunContext& context) {
     };
     context.pool->parallel_for(count * blocks, grain_for(plan.strip_tiles * 1024), inputs);
     // Enough pieces for all workers, but not so small that transforming the weights anew costs more than it wins.
-    const int64_t wanted = ceil_div(4 * context.pool->size(), plan.panels);
+    const int64_t turns = ceil_div(plan.panels, plan.panels_once);
+    const int64_t wanted = ceil_div(4 * context.pool->size(), turns);
     const int64_t parts = context.pool->size() == 1 ? 1 : std::clamp<int64_t>(chunk.tiles / 24, 1, wanted);
     const auto products = [&](int64_t begin, int64_t end, int worker) {
       Worker own = worker_at(plan, context.scratch, worker);
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t part = i % parts;
-        multiply_panel(w, chunk, i / parts, chunk.tiles * part / parts, chunk.tiles * (part + 1) / parts, v, own, y);
+        const int64_t part = i % parts, panel = i / parts * plan.panels_once;
+        multiply_panels(w, chunk, panel, chunk.tiles * part / parts, chunk.tiles * (part + 1) / parts, v, own, y);
       }
     };
-    const int64_t macs = chunk.tiles / parts * winograd_positions(plan.m) * plan.pairs * 2 * kWinogradPanel;
-    context.pool->parallel_for(plan.panels * parts, grain_for(macs), products);
+    const int64_t macs =
+        chunk.tiles / parts * winograd_positions(plan.m) * plan.pairs * 2 * kWinogradPanel * plan.panels_once;
+    context.pool->parallel_for(turns * parts, grain_for(macs), products);
   }
   return {};
 }
 
-/// What a layer's parts take, measured on whole layers (benchmark/layer_benchmark.cc), in cycles of one clock; only
-/// ratios matter. An instruction set whose kernels have no row here runs direct.
+/// What a layer's parts take, measured on whole layers
+/// (benchmark/layer_benchmark.cc), in cycles of one clock; only ratios matter. An instruction set whose kernels have no
+/// row here runs direct.
 struct Costs {
   Isa isa;           // of the product kernel
   float direct;      // multiply-adds a cycle of the direct kernel on 3 × 3 layers
@@ -192,12 +205,12 @@ struct Costs {
 constexpr Costs kCosts[] = {
     {Isa::kAvx2, 28, 29, {27, 92}, {27, 137}, {64, 175}},
     {Isa::kAvxVnni, 73, 38, {27, 92}, {27, 143}, {70, 163}},
-    {Isa::kAvx512Vnni, 133, 60, {27, 76}, {20, 99}, {50, 107}},
+    {Isa::kAvx512Vnni, 133, 66, {27, 76}, {20, 99}, {50, 107}},
 };
 
 /// Time of the layer by Winograd over the time by the direct kernel.
 double relative_cost(const ConvShape& s, int m, const Costs& costs) {
-  const WinogradPlan plan = plan_winograd(s, m);
+  const WinogradPlan plan = plan_winograd(s, m, kWinogradPanel);
   const int which = m == 4;
   const double outputs = double(plan.panels) * kWinogradPanel, inputs = double(plan.pairs) * 2;
   const double tiles = double(s.batch) * double(plan.tiles_h * plan.tiles_w);
@@ -228,14 +241,17 @@ int best_tile(const ConvShape& s, int exact, Isa kernel) {
 }  // namespace
 
 int winograd_exact_tile(const ConvShape& s, const int8_t* w, int32_t zero_point) {
-  const int64_t lowest = -128 - zero_point, highest = 127 - zero_point;  // of q − zp; padding is 0, between them
+  const int64_t lowest = -128 - zero_point,
+                highest = 127 - zero_point;  // of q − zp; padding is 0, between them
   int exact = 4;
   for (int64_t o = 0; o < s.oc; ++o, w += s.ic * kTaps) {
-    int64_t positive = 0, negative = 0;
+    int32_t sum = 0,
+            sizes = 0;  // conv_shape bounds the channels: 9 · 128 · 2^20 fits
     for (int64_t i = 0; i < s.ic * kTaps; ++i) {
-      positive += std::max<int32_t>(w[i], 0);
-      negative += std::min<int32_t>(w[i], 0);
+      sum += w[i];
+      sizes += std::abs(int32_t(w[i]));
     }
+    const int64_t positive = (int64_t(sizes) + sum) / 2, negative = (int64_t(sum) - sizes) / 2;
     const int64_t most = positive * highest + negative * lowest, least = positive * lowest + negative * highest;
     const int64_t bound = std::max(most, -least);
     if (bound >= int64_t(1) << 29) return 0;
@@ -249,7 +265,7 @@ bool is_winograd_shape(const ConvShape& s) {
          s.oh >= 1 && s.ow >= 1;
 }
 
-WinogradPlan plan_winograd(const ConvShape& s, int m) {
+WinogradPlan plan_winograd(const ConvShape& s, int m, int panel_width) {
   WinogradPlan plan{};
   const int64_t positions = winograd_positions(m), blocks = s.in_blocks();
   plan.m = m;
@@ -262,16 +278,19 @@ WinogradPlan plan_winograd(const ConvShape& s, int m) {
   const int64_t chunks = plan.strip_pieces > 1 ? plan.strips : ceil_div(plan.strips, fit / plan.strip_tiles);
   plan.chunk_strips = ceil_div(plan.strips, std::max<int64_t>(1, chunks));
   plan.chunk_tiles = plan.chunk_strips * plan.strip_tiles;
-  plan.pairs = ceil_div(s.ic, 2), plan.pairs_once = std::min(plan.pairs, kWinogradChannels / 2);
-  plan.panels = ceil_div(s.oc, kWinogradPanel);
+  const int64_t channels_once = plan.chunk_tiles <= kFewTiles ? kChannelsOnceFewTiles : kChannelsOnce;
+  plan.pairs = ceil_div(s.ic, 2), plan.pairs_once = std::min(plan.pairs, channels_once / 2);
+  plan.panels = ceil_div(s.oc, kWinogradPanel),
+  plan.panels_once = std::min<int64_t>(plan.panels, panel_width / kWinogradPanel);
   plan.group_tiles = std::min(plan.chunk_tiles, plan.pairs_once < plan.pairs ? kGroupTilesInTurns : kGroupTiles);
   plan.v_block = odd_lines(plan.chunk_tiles * kBlock * 2) * 32;
   plan.v_position = odd_lines(blocks * plan.v_block * 2) * 32;
   plan.u_position = odd_lines(plan.pairs_once * 64) * 32;
   plan.sum_position = odd_lines(plan.group_tiles * 64) * 16;
+  plan.u_panel = positions * plan.u_position, plan.sum_panel = positions * plan.sum_position;
   plan.v_bytes = align_up(size_t(positions * plan.v_position) * sizeof(int16_t));
-  plan.u_bytes = align_up(size_t(positions * plan.u_position) * sizeof(int16_t));
-  plan.sum_bytes = align_up(size_t(positions * plan.sum_position) * sizeof(int32_t));
+  plan.u_bytes = align_up(size_t(plan.panels_once * plan.u_panel) * sizeof(int16_t));
+  plan.sum_bytes = align_up(size_t(plan.panels_once * plan.sum_panel) * sizeof(int32_t));
   plan.worker_bytes = plan.u_bytes + plan.sum_bytes +
                       align_up(size_t(winograd_row_scratch(plan.strip_tiles, s.iw, m)) * sizeof(int16_t));
   return plan;
@@ -293,7 +312,8 @@ Status prepare_winograd_tile(OpPrepare& p, const ConvShape& shape, int m) {
   const Tensor &x = p.input(0), &weights = p.input(1), &y = p.output(0);
   WinogradParams& w = p.make_params<WinogradParams>();
   w.shape = shape;
-  const WinogradPlan plan = plan_winograd(shape, m);
+  const KernelRow* row = find_kernel(m == 4 ? "winograd43_s8" : "winograd23_s8", p.isa);
+  const WinogradPlan plan = plan_winograd(shape, m, row->panel_width);
   w.plan = plan;
   LQ_ASSIGN_OR_RETURN(w.zero_point_x, activation_zero_point(x));
   LQ_ASSIGN_OR_RETURN(w.multiplier, product_multipliers(x, weights, y, shape.oc));
@@ -309,7 +329,6 @@ Status prepare_winograd_tile(OpPrepare& p, const ConvShape& shape, int m) {
   w.input = reinterpret_cast<WinogradInputFn>(find_kernel("winograd_input", p.isa)->fn);
   w.weights = reinterpret_cast<WinogradWeightsFn>(find_kernel("winograd_weights", p.isa)->fn);
   w.output = reinterpret_cast<WinogradOutputFn>(find_kernel("winograd_output", p.isa)->fn);
-  const KernelRow* row = find_kernel(m == 4 ? "winograd43_s8" : "winograd23_s8", p.isa);
   w.product = reinterpret_cast<WinogradProductFn>(row->fn);
   p.set(row->name, row->isa, run_winograd);
   p.step.scratch_bytes = plan.v_bytes + plan.worker_bytes * size_t(p.threads);

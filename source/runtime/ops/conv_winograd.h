@@ -9,27 +9,25 @@
 namespace lq {
 
 /// How a layer is walked. A strip is a row of tiles, or a piece of one where the image is very wide; a chunk is as many
-/// strips as the transformed input has room for. Per chunk all inputs are transformed, then every panel of 16 output
-/// channels transforms its weights and multiplies: transformed weights exist a panel (and at most
-/// kWinogradChannels input channels) at a time, so the packed weights stay bytes.
+/// strips as the transformed input has room for. Per chunk all inputs are transformed, then every panel (or two) of 16
+/// output channels transforms its weights and multiplies: transformed weights exist a panel (and at most 64 input
+/// channels) at a time, so the packed weights stay bytes.
 struct WinogradPlan {
-  int m = 0;                  // outputs of a tile a dimension
-  int64_t tiles_h, tiles_w;   // of an image
-  int64_t strip_tiles;        // most tiles a strip
-  int64_t strip_pieces;       // strips a row of tiles
-  int64_t strips;             // of all images
-  int64_t chunk_strips;       // 1 where strips are pieces
-  int64_t chunk_tiles;        // most of a chunk
-  int64_t pairs, pairs_once;  // of input channels; those transformed together
-  int64_t panels;
-  int64_t group_tiles;  // tiles multiplied before their outputs are transformed
+  int m = 0;                    // outputs of a tile a dimension
+  int64_t tiles_h, tiles_w;     // of an image
+  int64_t strip_tiles;          // most tiles a strip
+  int64_t strip_pieces;         // strips a row of tiles
+  int64_t strips;               // of all images
+  int64_t chunk_strips;         // 1 where strips are pieces
+  int64_t chunk_tiles;          // most of a chunk
+  int64_t pairs, pairs_once;    // of input channels; those transformed together
+  int64_t panels, panels_once;  // of output channels; those multiplied together
+  int64_t group_tiles;          // tiles multiplied before their outputs are transformed
   // Elements
-  int64_t v_block, v_position, u_position, sum_position;
+  int64_t v_block, v_position, u_position, u_panel, sum_position, sum_panel;
   // Scratch: [transformed input, shared][weights, sums, rows of each worker]
   size_t v_bytes, u_bytes, sum_bytes, worker_bytes;
 };
-
-inline constexpr int64_t kWinogradChannels = 256;
 
 /// 3 × 3, stride 1, dilation 1, one group, and outputs to make.
 bool is_winograd_shape(const ConvShape& s);
@@ -38,8 +36,8 @@ bool is_winograd_shape(const ConvShape& s);
 /// zero point. docs/NUMERICS.md has the bound.
 int winograd_exact_tile(const ConvShape& s, const int8_t* w, int32_t zero_point);
 
-/// Cuts the layer; m must be 2 or 4.
-WinogradPlan plan_winograd(const ConvShape& s, int m);
+/// Cuts the layer; m must be 2 or 4, panel_width that of the product kernel's row.
+WinogradPlan plan_winograd(const ConvShape& s, int m, int panel_width);
 
 /// Prepares the layer if Winograd is exact and pays; false: nothing was done, the panel kernels take it.
 Result<bool> prepare_winograd(OpPrepare& p, const ConvShape& shape);
