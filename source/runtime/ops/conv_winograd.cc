@@ -195,23 +195,24 @@ Status run_winograd(const Step& step, const RunContext& context) {
 /// (benchmark/layer_benchmark.cc), in cycles of one clock; only ratios matter. An instruction set whose kernels have no
 /// row here runs direct.
 struct Costs {
-  Isa isa;           // of the product kernel
-  float direct;      // multiply-adds a cycle of the direct kernel on 3 × 3 layers
-  float product;     // of the Winograd product
-  float input[2];    // a tile and block of 8 channels, m = 2 and 4
-  float output[2];   // a tile and 8 channels
-  float weights[2];  // a panel and pair of input channels
+  Isa isa;              // of the product kernel
+  float direct, steps;  // multiply-adds a cycle of the direct kernel on 3 × 3 layers; of the one in steps of bytes
+  float product;        // of the Winograd product
+  float input[2];       // a tile and block of 8 channels, m = 2 and 4
+  float output[2];      // a tile and 8 channels
+  float weights[2];     // a panel and pair of input channels
 };
 constexpr Costs kCosts[] = {
-    {Isa::kAvx2, 28, 29, {27, 92}, {27, 137}, {64, 175}},
-    {Isa::kAvxVnni, 73, 38, {27, 92}, {27, 143}, {70, 163}},
-    {Isa::kAvx512Vnni, 133, 66, {27, 76}, {20, 99}, {50, 107}},
+    {Isa::kAvx2, 28, 39, 29, {27, 92}, {27, 137}, {64, 175}},
+    {Isa::kAvxVnni, 73, 73, 38, {27, 92}, {27, 143}, {70, 163}},
+    {Isa::kAvx512Vnni, 133, 133, 66, {27, 76}, {20, 99}, {50, 107}},
 };
 
 /// Time of the layer by Winograd over the time by the direct kernel.
-double relative_cost(const ConvShape& s, int m, const Costs& costs) {
+double relative_cost(const ConvShape& s, int m, const Costs& costs, ProductForm direct) {
   const WinogradPlan plan = plan_winograd(s, m, kWinogradPanel);
   const int which = m == 4;
+  const double rate = direct == ProductForm::kSteps ? costs.steps : costs.direct;
   const double outputs = double(plan.panels) * kWinogradPanel, inputs = double(plan.pairs) * 2;
   const double tiles = double(s.batch) * double(plan.tiles_h * plan.tiles_w);
   const int64_t chunks = ceil_div(plan.strips, plan.chunk_strips);
@@ -220,17 +221,17 @@ double relative_cost(const ConvShape& s, int m, const Costs& costs) {
                           tiles * double(s.in_blocks()) * costs.input[which] +
                           tiles * outputs / kBlock * costs.output[which] +
                           double(chunks * turns * plan.panels * plan.pairs) * costs.weights[which];
-  return winograd / (double(s.batch * s.oh * s.ow) * kTaps * inputs * outputs / costs.direct);
+  return winograd / (double(s.batch * s.oh * s.ow) * kTaps * inputs * outputs / rate);
 }
 
-/// Tile size that pays for this layer, at most `exact`; 0: none.
-int best_tile(const ConvShape& s, int exact, Isa kernel) {
+/// Tile size that pays for this layer, at most `exact`; 0: none. `direct`: what the direct kernel would multiply.
+int best_tile(const ConvShape& s, int exact, Isa kernel, ProductForm direct) {
   for (const Costs& costs : kCosts) {
     if (costs.isa != kernel) continue;
     int best = 0;
     double least = 0.95;  // what the model does not see
     for (int m = 2; m <= exact; m += 2) {
-      const double cost = relative_cost(s, m, costs);
+      const double cost = relative_cost(s, m, costs, direct);
       if (cost < least) least = cost, best = m;
     }
     return best;
@@ -302,7 +303,10 @@ Result<bool> prepare_winograd(OpPrepare& p, const ConvShape& shape) {
   // The scalar plan stays the plain sum that all others must equal.
   if (row->isa == Isa::kScalar || !is_winograd_shape(shape) || !weights.is_constant()) return false;
   LQ_ASSIGN_OR_RETURN(const int32_t zero_point, activation_zero_point(x));
-  const int m = best_tile(shape, winograd_exact_tile(shape, weights.data.as<int8_t>(), zero_point), row->isa);
+  ProductForm direct{};
+  integer_product_kernel("conv", p.isa, weights, stored_range(p.graph, p.node.inputs[0]), &direct);
+  const int exact = winograd_exact_tile(shape, weights.data.as<int8_t>(), zero_point);
+  const int m = best_tile(shape, exact, row->isa, direct);
   if (m == 0) return false;
   LQ_RETURN_IF_ERROR(prepare_winograd_tile(p, shape, m));
   return true;
