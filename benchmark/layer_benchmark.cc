@@ -14,7 +14,6 @@
 #include "numerics/quantize.h"
 #include "runtime/model.h"
 #include "runtime/ops/conv_run.h"
-#include "runtime/model.h"
 #include "runtime/ops/conv_winograd.h"
 
 namespace {
