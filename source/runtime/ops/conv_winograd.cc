@@ -141,7 +141,7 @@ void multiply_panels(const WinogradParams& w, const Chunk& chunk, int64_t panel,
       if (pairs < plan.pairs || own.held != panel) {
         for (int64_t i = 0; i < panels; ++i) {
           const int8_t* packed = w.packed + ((panel + i) * plan.pairs + pair) * kWinogradPairBytes;
-          w.weights({packed, int32_t(pairs), plan.m, own.u + i * plan.u_panel, plan.u_position});
+          w.weights({packed, int32_t(pairs), plan.m, own.u + i * plan.u_panel, ptrdiff_t(plan.u_position)});
         }
         own.held = panel;
       }
