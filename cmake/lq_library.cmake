@@ -1,8 +1,10 @@
-# lq_library(name [SHIPS] DEPENDS targets…): one floor of the house, a static library of every .cc in the current folder
-# (and SOURCES_FROM sub-folders). SHIPS: goes to a device, so it is built without exceptions and RTTI.
+# lq_library(name [SHIPS] [COLD] DEPENDS targets…): one floor of the house, a static library of every .cc in the current folder
+# (and SOURCES_FROM sub-folders). SHIPS: goes to a device, so it is built without exceptions and RTTI, in sections the linker may drop.
+# COLD: runs once a model or session, so a release is optimised for size: half the bytes of -O3.
 find_package(Threads REQUIRED)
 
-set(LQ_SHIPS_FLAGS -fno-exceptions -fno-rtti)
+set(LQ_SHIPS_FLAGS -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections)
+set(LQ_COLD_FLAGS "$<$<CONFIG:Release>:-Os>")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND LQ_SHIPS_FLAGS -fno-gnu-unique)  # unique symbols cannot be made local (localise_archive.cmake) and forbid dlclose
 endif()
@@ -23,7 +25,7 @@ function(lq_options target)
 endfunction()
 
 function(lq_library name)
-  cmake_parse_arguments(ARG "SHIPS" "" "DEPENDS;SOURCES_FROM" ${ARGN})
+  cmake_parse_arguments(ARG "SHIPS;COLD" "" "DEPENDS;SOURCES_FROM" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cc)
   foreach(folder IN LISTS ARG_SOURCES_FROM)
     file(GLOB more CONFIGURE_DEPENDS ${folder}/*.cc)
@@ -35,6 +37,9 @@ function(lq_library name)
   lq_options(${name})
   if(ARG_SHIPS)
     target_compile_options(${name} PRIVATE ${LQ_SHIPS_FLAGS})
+  endif()
+  if(ARG_COLD)
+    target_compile_options(${name} PRIVATE ${LQ_COLD_FLAGS})
   endif()
 endfunction()
 

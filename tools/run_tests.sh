@@ -24,7 +24,7 @@ build() {  # build PRESET TARGET…: quiet unless something fails
   cmake --preset "$preset" >"$log" 2>&1 && cmake --build --preset "$preset" --target "$@" >>"$log" 2>&1 || { tail -n 60 "$log"; return 1; }
 }
 # What a phone runs, on this machine: the floors that ship, and models the release build quantized, whose bits must be the same there.
-cross_tests="base numerics graph kernels format passes runtime capi golden"
+cross_tests="base numerics graph image kernels format passes runtime capi golden"
 cross() {
   build aarch64-qemu lq-conform $(printf 'test_%s ' $cross_tests)
   build armv7-qemu lq-conform

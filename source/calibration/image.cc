@@ -85,6 +85,11 @@ Image make_image(int width, int height, int channels) {
   return image;
 }
 
+PixelView view_of(const Image& image) {
+  const PixelFormat format = image.channels == 1 ? PixelFormat::kGray : PixelFormat::kRgb;
+  return {image.pixels.data(), image.width, image.height, size_t(image.width) * size_t(image.channels), format};
+}
+
 Result<Image> decode_image(const uint8_t* data, size_t size, const std::string& name, bool apply_exif) {
   auto image = decode(data, size, apply_exif);
   if (!image.ok()) return image.status().with_context(name);
@@ -105,25 +110,6 @@ bool is_image_name(const std::string& name) {
     if (extension == known) return true;
   }
   return false;
-}
-
-Image convert_color(const Image& image, schema::Color color) {
-  const int channels = color == schema::Color::Gray ? 1 : 3;
-  if (image.channels == channels && color != schema::Color::Bgr) return image;
-  Image out = make_image(image.width, image.height, channels);
-  const size_t count = size_t(image.width) * size_t(image.height);
-  for (size_t i = 0; i < count; ++i) {
-    const uint8_t* p = image.pixels.data() + i * image.channels;
-    uint8_t* q = out.pixels.data() + i * channels;
-    if (channels == 1) {
-      q[0] = uint8_t((19595u * p[0] + 38470u * p[1] + 7471u * p[2] + 0x8000u) >> 16);
-    } else if (image.channels == 1) {
-      q[0] = q[1] = q[2] = p[0];
-    } else {
-      q[0] = p[2], q[1] = p[1], q[2] = p[0];
-    }
-  }
-  return out;
 }
 
 Image apply_orientation(const Image& image, int orientation) {

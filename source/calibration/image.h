@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "model_generated.h"
+#include "image/pixels.h"
 
 namespace lq::calibration {
 
@@ -18,8 +18,9 @@ struct Image {
 };
 Image make_image(int width, int height, int channels);  // zeroed
 
-/// Bounds for untrusted files: 128 Mpixel, 512 MB.
-inline constexpr int64_t kMaxPixels = int64_t(1) << 27;
+PixelView view_of(const Image& image);               // valid as long as the image
+
+/// Bound for untrusted files: 512 MB (and kMaxPixels).
 inline constexpr size_t kMaxImageFileBytes = size_t(1) << 29;
 
 /// Decodes by content, not by file name. Gray and gray+alpha give 1 channel, everything else 3 (R, G, B); alpha is
@@ -31,10 +32,6 @@ Result<Image> read_image(const std::string& path, bool apply_exif);
 
 /// True for .jpg .jpeg .png .bmp .ppm .pgm .pnm in any case.
 bool is_image_name(const std::string& name);
-
-/// To the channels `color` means: Rgb and Bgr 3, Gray 1. Gray from color is ITU-R 601 as PIL's "L":
-/// (19595 R + 38470 G + 7471 B + 0x8000) >> 16. Color from gray repeats the value.
-Image convert_color(const Image& image, schema::Color color);
 
 /// Turns and mirrors so that an image with this EXIF orientation (1…8) stands upright.
 Image apply_orientation(const Image& image, int orientation);

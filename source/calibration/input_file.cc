@@ -14,26 +14,14 @@
 namespace lq::calibration {
 namespace {
 
-/// Pixels for an integer input: only what is a whole number already, i.e. without mean and std.
-Result<HostTensor> pixels_to_uint8(const HostTensor& tensor, const InputSpec& spec) {
-  LQ_ASSIGN_OR_RETURN(HostTensor out, make_tensor(DType::UInt8, tensor.shape));
-  for (size_t i = 0; i < out.data.size(); ++i) {
-    const float v = tensor.as<float>()[i];
-    if (!(v >= 0 && v <= 255) || v != float(int(v)))
-      return invalid_argument("input '" + spec.name + "' is uint8: images for it take no mean and std");
-    out.data[i] = uint8_t(v);
-  }
-  return out;
-}
-
 Result<HostTensor> load_image(const std::string& path, const InputSpec& spec) {
   if (!spec.preprocessing)
     return invalid_argument(path + ": image for input '" + spec.name + "' of shape " + shape_string(spec.shape) +
                             ", which takes none (rank 4 with 1 or 3 channels); give .npy");
   LQ_ASSIGN_OR_RETURN(const Image image, read_image(path, !spec.preprocessing->ignore_exif));
-  auto tensor = preprocess_image(image, *spec.preprocessing, spec.name, spec.shape);
+  const DType dtype = spec.dtype == DType::UInt8 ? DType::UInt8 : DType::Float32;
+  auto tensor = preprocess_image(image, *spec.preprocessing, spec.name, spec.shape, dtype);
   if (!tensor.ok()) return tensor.status().with_context(path);
-  if (spec.dtype == DType::UInt8) return pixels_to_uint8(*tensor, spec);
   return tensor;
 }
 

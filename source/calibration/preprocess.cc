@@ -1,9 +1,6 @@
 #include "calibration/preprocess.h"
 
 #include <algorithm>
-#include <cmath>
-
-#include "calibration/resize.h"
 
 namespace lq::calibration {
 namespace {
@@ -39,64 +36,7 @@ Result<std::vector<float>> per_channel(std::vector<float> values, int channels, 
   return values;
 }
 
-Result<Image> apply_step(Image image, const schema::PreprocessStepT& step) {
-  switch (step.kind) {
-    case schema::PreprocessKind::Resize:
-      return resize_bilinear(image, step.width, step.height);
-    case schema::PreprocessKind::ResizeShorter:
-      return resize_shorter(image, step.width);
-    case schema::PreprocessKind::CenterCrop:
-      return center_crop(image, step.width, step.height);
-    case schema::PreprocessKind::Letterbox:
-      return letterbox(image, step.width, step.height);
-  }
-  return corrupt("unknown preprocessing step");
-}
-
-/// Models come from files: a step must have a size, and one that fits the pixel limit.
-Status check_step(const schema::PreprocessStepT& step) {
-  const int64_t height = step.kind == schema::PreprocessKind::ResizeShorter ? 1 : step.height;
-  if (step.width <= 0 || height <= 0 || step.width > 65536 || height > 65536 || step.width * height > kMaxPixels) {
-    return corrupt("preprocessing step has a bad size " + size_text(step.width, step.height));
-  }
-  return {};
-}
-
-HostTensor to_tensor(const Image& image, const schema::PreprocessingT& p, bool batch) {
-  const int c = image.channels, w = image.width, h = image.height;
-  const bool nhwc = p.layout == schema::DataLayout::Nhwc;
-  Shape shape = nhwc ? Shape{h, w, c} : Shape{c, h, w};
-  if (batch) shape.insert(shape.begin(), 1);
-  HostTensor tensor{DType::Float32, shape, {}};
-  const size_t plane = size_t(w) * size_t(h);
-  tensor.data.resize(plane * size_t(c) * sizeof(float));
-  float* out = tensor.as<float>();
-  for (int ch = 0; ch < c; ++ch) {
-    float table[256];
-    for (int v = 0; v < 256; ++v) table[v] = (float(v) - p.mean[ch]) / p.std[ch];
-    for (size_t i = 0; i < plane; ++i) out[nhwc ? i * c + ch : ch * plane + i] = table[image.pixels[i * c + ch]];
-  }
-  return tensor;
-}
-
 }  // namespace
-
-Result<ImageInput> image_input(const std::string& input_name, const Shape& shape, schema::DataLayout layout) {
-  const std::string what = "input '" + input_name + "' of shape " + shape_string(shape);
-  if (shape.size() != 3 && shape.size() != 4)
-    return invalid_argument(what + " does not take images; give .npy, .npz or .pb samples");
-  const size_t base = shape.size() - 3;  // first axis after the batch
-  const bool nhwc = layout == schema::DataLayout::Nhwc;
-  const int64_t channels = shape[base + (nhwc ? 2 : 0)], height = shape[base + (nhwc ? 0 : 1)],
-                width = shape[base + (nhwc ? 1 : 2)];
-  if (channels != 1 && channels != 3) {
-    return invalid_argument(
-        what + " has " + (channels == kUnknownDim ? "an unknown number of" : std::to_string(channels)) +
-        " channels as " + (nhwc ? "nhwc" : "nchw") + "; images have 1 or 3 (wrong layout? or give .npy samples)");
-  }
-  if (height > 65536 || width > 65536) return invalid_argument(what + " is too large for images");
-  return ImageInput{int(channels), width > 0 ? int(width) : 0, height > 0 ? int(height) : 0, base == 1};
-}
 
 Result<schema::PreprocessingT> resolve_preprocessing(const PreprocessOptions& options, const std::string& input_name,
                                                      const Shape& shape) {
@@ -128,26 +68,15 @@ Result<schema::PreprocessingT> resolve_preprocessing(const PreprocessOptions& op
 }
 
 Result<HostTensor> preprocess_image(const Image& image, const schema::PreprocessingT& preprocessing,
-                                    const std::string& input_name, const Shape& shape) {
-  LQ_ASSIGN_OR_RETURN(const ImageInput input, image_input(input_name, shape, preprocessing.layout));
-  const int color_channels = preprocessing.color == schema::Color::Gray ? 1 : 3;
-  if (color_channels != input.channels)
-    return invalid_argument("input '" + input_name + "': the stored preprocessing has another channel count");
-  if (preprocessing.mean.size() != size_t(input.channels) || preprocessing.std.size() != size_t(input.channels)) {
-    return corrupt("input '" + input_name + "': mean and std need one value a channel");
-  }
-  Image current = convert_color(image, preprocessing.color);
-  for (const auto& step : preprocessing.steps) {
-    if (!step) return corrupt("empty preprocessing step");
-    LQ_RETURN_IF_ERROR(check_step(*step));
-    LQ_ASSIGN_OR_RETURN(current, apply_step(std::move(current), *step));
-  }
-  if ((input.width && current.width != input.width) || (input.height && current.height != input.height)) {
-    return invalid_argument("the image is " + size_text(current.width, current.height) + ", input '" + input_name +
-                            "' of shape " + shape_string(shape) + " wants " + size_text(input.width, input.height) +
-                            "; add --resize, --crop or --letterbox");
-  }
-  return to_tensor(current, preprocessing, input.batch);
+                                    const std::string& input_name, const Shape& shape, DType dtype) {
+  LQ_ASSIGN_OR_RETURN(const PixelBuffer pixels,
+                      preprocess_pixels(view_of(image), preprocessing, input_name, shape));
+  Shape out = preprocessing.layout == schema::DataLayout::Nhwc ? Shape{pixels.height, pixels.width, pixels.channels}
+                                                               : Shape{pixels.channels, pixels.height, pixels.width};
+  if (shape.size() == 4) out.insert(out.begin(), 1);
+  LQ_ASSIGN_OR_RETURN(HostTensor tensor, make_tensor(dtype, out));
+  LQ_RETURN_IF_ERROR(pixels_to_tensor(pixels, preprocessing, input_name, dtype, tensor.data.data()));
+  return tensor;
 }
 
 std::string describe_preprocessing(const schema::PreprocessingT& p) {

@@ -1,4 +1,4 @@
-// Image preprocessing: what the user typed -> schema::PreprocessingT (stored in the model) -> float tensors.
+// Image preprocessing: what the user typed -> schema::PreprocessingT (stored in the model) -> tensors (image/preprocess.h).
 #pragma once
 #include <optional>
 #include <string>
@@ -7,6 +7,7 @@
 
 #include "calibration/host_tensor.h"
 #include "calibration/image.h"
+#include "image/preprocess.h"
 
 namespace lq::calibration {
 
@@ -32,25 +33,16 @@ Status set_preprocess_option(PreprocessOptions& options, std::string_view key, s
 Result<PreprocessOptions> preprocess_preset(const std::string& name_or_file);
 const char* preprocess_preset_names();  // "imagenet-torch, imagenet-tf, caffe, raw"
 
-/// Where an image goes in a model's input.
-struct ImageInput {
-  int channels = 0, width = 0, height = 0;  // width, height 0: free in the model
-  bool batch = true;                        // rank 4 with a leading batch axis, else rank 3
-};
-/// Reads channels and size from the input's shape. Error for ranks other than 3 and 4 and for channels other than 1
-/// and 3.
-Result<ImageInput> image_input(const std::string& input_name, const Shape& shape, schema::DataLayout layout);
-
 /// Completes the options for one model input: layout (default: nhwc iff only the last axis can be channels), color
 /// (default by channel count: gray for 1, rgb for 3), steps with width 0. Errors name the input: wrong channel or
 /// mean/std count, std 0, a step that needs a size the model leaves free.
 Result<schema::PreprocessingT> resolve_preprocessing(const PreprocessOptions& options, const std::string& input_name,
                                                      const Shape& shape);
 
-/// image (as decoded) -> color -> steps -> (pixel − mean) / std in float32, single operations. The shape is the input's
-/// rank with batch 1. Error when the result does not have the size the model's input fixes.
+/// image/preprocess.h applied to a decoded image, as a tensor of its own. The shape is the input's rank with batch 1.
+/// Error when the result does not have the size the model's input fixes; dtype Float32 or UInt8.
 Result<HostTensor> preprocess_image(const Image& image, const schema::PreprocessingT& preprocessing,
-                                    const std::string& input_name, const Shape& shape);
+                                    const std::string& input_name, const Shape& shape, DType dtype = DType::Float32);
 
 /// One line for people: "rgb, resize shorter:256, crop 224x224, mean 123.675,116.28,103.53, std …, nchw".
 std::string describe_preprocessing(const schema::PreprocessingT& preprocessing);

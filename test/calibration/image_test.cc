@@ -220,23 +220,5 @@ TEST(Image, NotAnImage) {
   EXPECT_FALSE(read_image("/nonexistent.png", true).ok());
 }
 
-TEST(Image, GrayIsPilsL) {
-  // PIL 9.4: Image.convert("L") of these seven colors.
-  Image image = make_image(7, 1, 3);
-  image.pixels = {255, 0, 0, 0, 255, 0, 0, 0, 255, 255, 255, 255, 10, 200, 77, 1, 2, 3, 128, 127, 126};
-  EXPECT_EQ(convert_color(image, schema::Color::Gray).pixels, (std::vector<uint8_t>{76, 150, 29, 255, 129, 2, 127}));
-}
-
-TEST(Image, Colors) {
-  Image image = make_image(1, 1, 3);
-  image.pixels = {1, 2, 3};
-  EXPECT_EQ(convert_color(image, schema::Color::Rgb).pixels, (std::vector<uint8_t>{1, 2, 3}));
-  EXPECT_EQ(convert_color(image, schema::Color::Bgr).pixels, (std::vector<uint8_t>{3, 2, 1}));
-  Image gray = make_image(1, 1, 1);
-  gray.pixels = {9};
-  EXPECT_EQ(convert_color(gray, schema::Color::Bgr).pixels, (std::vector<uint8_t>{9, 9, 9}));
-  EXPECT_EQ(convert_color(gray, schema::Color::Gray).pixels, (std::vector<uint8_t>{9}));
-}
-
 }  // namespace
 }  // namespace lq::calibration

@@ -3,13 +3,29 @@
 
 #include <zlib.h>
 
-#include "calibration/resize.h"
 #include "calibration_test_util.h"
+#include "image/resize.h"
 
 namespace lq::calibration {
 namespace {
 
-uint32_t crc_of(const Image& image) { return uint32_t(crc32(0, image.pixels.data(), uInt(image.pixels.size()))); }
+std::vector<uint8_t> pixels_of(const Result<PixelBuffer>& image) {
+  EXPECT_TRUE(image.ok()) << image.status().message();
+  if (!image.ok()) return {};
+  return {image->row(0), image->row(0) + image->row_bytes() * size_t(image->height)};
+}
+
+uint32_t crc_of(const Result<PixelBuffer>& image) {
+  const std::vector<uint8_t> pixels = pixels_of(image);
+  return uint32_t(crc32(0, pixels.data(), uInt(pixels.size())));
+}
+
+/// The pixels of a decoded image as the buffer that ships.
+PixelBuffer buffer(const Image& image) {
+  auto pixels = convert_color(view_of(image), image.channels == 1 ? schema::Color::Gray : schema::Color::Rgb);
+  EXPECT_TRUE(pixels.ok());
+  return std::move(*pixels);
+}
 
 Image small_image() {
   Image image = make_image(7, 5, 3);
@@ -31,15 +47,15 @@ Image large_image(int channels) {
 TEST(Resize, SmallImageGivesPilsPixels) {
   // Image.fromarray(a).resize((3, 4), Image.BILINEAR)
   EXPECT_EQ(
-      resize_bilinear(small_image(), 3, 4).pixels,
+      pixels_of(resize_bilinear(buffer(small_image()), 3, 4)),
       (std::vector<uint8_t>{55, 108, 147, 130, 168, 168, 163, 134, 104, 138, 145, 128, 131, 142, 99,  95, 116, 169,
                             95, 102, 117, 96,  143, 152, 169, 169, 126, 117, 170, 182, 140, 114, 103, 83, 114, 125}));
   // resize((2, 5)): horizontal pass only
-  EXPECT_EQ(resize_bilinear(small_image(), 2, 5).pixels,
+  EXPECT_EQ(pixels_of(resize_bilinear(buffer(small_image()), 2, 5)),
             (std::vector<uint8_t>{59, 112, 165, 163, 163, 139, 150, 185, 130, 124, 111, 104, 115, 91, 91,
                                   89, 142, 195, 76,  129, 164, 180, 180, 90,  149, 160, 147, 75,  86, 121}));
-  EXPECT_EQ(crc_of(resize_bilinear(small_image(), 11, 9)), 0xea6da35bu);
-  EXPECT_EQ(crc_of(resize_bilinear(small_image(), 7, 2)), 0x82ea0e9bu);
+  EXPECT_EQ(crc_of(resize_bilinear(buffer(small_image()), 11, 9)), 0xea6da35bu);
+  EXPECT_EQ(crc_of(resize_bilinear(buffer(small_image()), 7, 2)), 0x82ea0e9bu);
 }
 
 TEST(Resize, LargeImageGivesPilsBits) {
@@ -50,44 +66,44 @@ TEST(Resize, LargeImageGivesPilsBits) {
                {500, 400, 0x37730be0}, {1, 1, 0x5b6b248b},   {224, 224, 0x1ae95eb9}};
   const Image image = large_image(3);
   for (const auto& c : cases)
-    EXPECT_EQ(crc_of(resize_bilinear(image, c.width, c.height)), c.crc) << c.width << "x" << c.height;
-  EXPECT_EQ(crc_of(resize_bilinear(large_image(1), 64, 64)), 0x9bb142acu);
-  EXPECT_EQ(resize_bilinear(image, 320, 213).pixels, image.pixels);
+    EXPECT_EQ(crc_of(resize_bilinear(buffer(image), c.width, c.height)), c.crc) << c.width << "x" << c.height;
+  EXPECT_EQ(crc_of(resize_bilinear(buffer(large_image(1)), 64, 64)), 0x9bb142acu);
+  EXPECT_EQ(pixels_of(resize_bilinear(buffer(image), 320, 213)), image.pixels);
 }
 
 TEST(Resize, ShorterSideAsTorchvision) {
   // int(size * long / short): 256·320/213 = 384.6 -> 384
-  auto out = resize_shorter(large_image(1), 256);
+  auto out = resize_shorter(buffer(large_image(1)), 256);
   ASSERT_TRUE(out.ok());
   EXPECT_EQ(out->width, 384);
   EXPECT_EQ(out->height, 256);
-  auto tall = resize_shorter(make_image(10, 25, 1), 4);
+  auto tall = resize_shorter(buffer(make_image(10, 25, 1)), 4);
   ASSERT_TRUE(tall.ok());
   EXPECT_EQ(tall->width, 4);
   EXPECT_EQ(tall->height, 10);
-  EXPECT_FALSE(resize_shorter(make_image(1, 20000, 1), 60000).ok());
+  EXPECT_FALSE(resize_shorter(buffer(make_image(1, 20000, 1)), 60000).ok());
 }
 
 TEST(Resize, CenterCropRoundsHalfToEven) {
   Image row = make_image(7, 1, 1);
   row.pixels = {0, 1, 2, 3, 4, 5, 6};
-  EXPECT_EQ(center_crop(row, 3, 1).pixels, (std::vector<uint8_t>{2, 3, 4}));           // (7 − 3)/2 = 2
-  EXPECT_EQ(center_crop(row, 4, 1).pixels, (std::vector<uint8_t>{2, 3, 4, 5}));        // 1.5 -> 2
-  EXPECT_EQ(center_crop(row, 2, 1).pixels, (std::vector<uint8_t>{2, 3}));              // 2.5 -> 2
-  EXPECT_EQ(center_crop(row, 6, 1).pixels, (std::vector<uint8_t>{0, 1, 2, 3, 4, 5}));  // 0.5 -> 0
-  EXPECT_EQ(center_crop(row, 10, 1).pixels,
+  EXPECT_EQ(pixels_of(center_crop(buffer(row), 3, 1)), (std::vector<uint8_t>{2, 3, 4}));           // (7 − 3)/2 = 2
+  EXPECT_EQ(pixels_of(center_crop(buffer(row), 4, 1)), (std::vector<uint8_t>{2, 3, 4, 5}));        // 1.5 -> 2
+  EXPECT_EQ(pixels_of(center_crop(buffer(row), 2, 1)), (std::vector<uint8_t>{2, 3}));              // 2.5 -> 2
+  EXPECT_EQ(pixels_of(center_crop(buffer(row), 6, 1)), (std::vector<uint8_t>{0, 1, 2, 3, 4, 5}));  // 0.5 -> 0
+  EXPECT_EQ(pixels_of(center_crop(buffer(row), 10, 1)),
             (std::vector<uint8_t>{0, 0, 1, 2, 3, 4, 5, 6, 0, 0}));  // 1 in front, 2 behind
 }
 
 TEST(Resize, LetterboxStandsTopLeft) {
   Image image = make_image(4, 2, 1);
   image.pixels.assign(8, 200);
-  const Image out = letterbox(image, 4, 4);
-  EXPECT_EQ(out.pixels, (std::vector<uint8_t>{200, 200, 200, 200, 200, 200, 200, 200, 0, 0, 0, 0, 0, 0, 0, 0}));
-  const Image wide = letterbox(image, 8, 2);
-  EXPECT_EQ(wide.pixels, (std::vector<uint8_t>{200, 200, 200, 200, 0, 0, 0, 0, 200, 200, 200, 200, 0, 0, 0, 0}));
-  const Image thin = letterbox(make_image(1000, 1, 1), 10, 10);
-  EXPECT_EQ(thin.pixels.size(), 100u);
+  const auto out = letterbox(buffer(image), 4, 4);
+  EXPECT_EQ(pixels_of(out), (std::vector<uint8_t>{200, 200, 200, 200, 200, 200, 200, 200, 0, 0, 0, 0, 0, 0, 0, 0}));
+  const auto wide = letterbox(buffer(image), 8, 2);
+  EXPECT_EQ(pixels_of(wide), (std::vector<uint8_t>{200, 200, 200, 200, 0, 0, 0, 0, 200, 200, 200, 200, 0, 0, 0, 0}));
+  const auto thin = letterbox(buffer(make_image(1000, 1, 1)), 10, 10);
+  EXPECT_EQ(pixels_of(thin).size(), 100u);
 }
 
 TEST(Preprocess, TorchPresetNormalises) {

@@ -1,10 +1,11 @@
-#include "calibration/resize.h"
+#include "image/resize.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
-namespace lq::calibration {
+namespace lq {
 namespace {
 
 constexpr int kPrecisionBits = 32 - 8 - 2;  // 8 bits of pixel, 2 of head-room for the sum
@@ -47,9 +48,9 @@ Coefficients make_coefficients(int in, int out) {
 
 uint8_t clip8(int32_t sum) { return uint8_t(std::clamp(sum >> kPrecisionBits, 0, 255)); }
 
-Image resize_rows(const Image& image, int width) {
+Result<PixelBuffer> resize_rows(const PixelBuffer& image, int width, const Allocator& allocator) {
   const Coefficients c = make_coefficients(image.width, width);
-  Image out = make_image(width, image.height, image.channels);
+  LQ_ASSIGN_OR_RETURN(PixelBuffer out, make_pixels(width, image.height, image.channels, allocator));
   const int channels = image.channels;
   for (int y = 0; y < image.height; ++y) {
     const uint8_t* source = image.row(y);
@@ -67,9 +68,9 @@ Image resize_rows(const Image& image, int width) {
   return out;
 }
 
-Image resize_columns(const Image& image, int height) {
+Result<PixelBuffer> resize_columns(const PixelBuffer& image, int height, const Allocator& allocator) {
   const Coefficients c = make_coefficients(image.height, height);
-  Image out = make_image(image.width, height, image.channels);
+  LQ_ASSIGN_OR_RETURN(PixelBuffer out, make_pixels(image.width, height, image.channels, allocator));
   const int n = image.width * image.channels;
   std::vector<int32_t> sums(n);
   for (int y = 0; y < height; ++y) {
@@ -86,8 +87,10 @@ Image resize_columns(const Image& image, int height) {
 
 /// Copies the part of `image` that falls onto the canvas when its top-left corner lies at (left, top), which may be
 /// negative.
-Image place(const Image& image, int width, int height, int left, int top) {
-  Image out = make_image(width, height, image.channels);
+Result<PixelBuffer> place(const PixelBuffer& image, int width, int height, int left, int top,
+                          const Allocator& allocator) {
+  LQ_ASSIGN_OR_RETURN(PixelBuffer out, make_pixels(width, height, image.channels, allocator));
+  std::memset(out.memory.data(), 0, out.memory.size());
   const int x0 = std::max(left, 0), x1 = std::min(left + image.width, width);
   if (x0 >= x1) return out;
   for (int y = std::max(top, 0); y < std::min(top + image.height, height); ++y) {
@@ -107,27 +110,28 @@ int crop_offset(int size, int crop) {
 
 }  // namespace
 
-Image resize_bilinear(const Image& image, int width, int height) {
-  if (image.width == width && image.height == height) return image;
-  if (image.height == height) return resize_rows(image, width);
-  if (image.width == width) return resize_columns(image, height);
-  return resize_columns(resize_rows(image, width), height);
+Result<PixelBuffer> resize_bilinear(PixelBuffer image, int width, int height, const Allocator& allocator) {
+  if (image.width != width) {
+    LQ_ASSIGN_OR_RETURN(image, resize_rows(image, width, allocator));
+  }
+  if (image.height != height) return resize_columns(image, height, allocator);
+  return image;
 }
 
-Result<Image> resize_shorter(const Image& image, int size) {
+Result<PixelBuffer> resize_shorter(PixelBuffer image, int size, const Allocator& allocator) {
   const int shorter = std::min(image.width, image.height), longer = std::max(image.width, image.height);
   const double other = double(int64_t(size) * longer) / shorter;
   if (other * size > double(kMaxPixels))
     return invalid_argument("resizing the shorter side gives more than 128 Mpixel; crop the image");
-  if (image.width <= image.height) return resize_bilinear(image, size, int(other));
-  return resize_bilinear(image, int(other), size);
+  const bool upright = image.width <= image.height;
+  return resize_bilinear(std::move(image), upright ? size : int(other), upright ? int(other) : size, allocator);
 }
 
-Image center_crop(const Image& image, int width, int height) {
-  return place(image, width, height, crop_offset(image.width, width), crop_offset(image.height, height));
+Result<PixelBuffer> center_crop(const PixelBuffer& image, int width, int height, const Allocator& allocator) {
+  return place(image, width, height, crop_offset(image.width, width), crop_offset(image.height, height), allocator);
 }
 
-Image letterbox(const Image& image, int width, int height) {
+Result<PixelBuffer> letterbox(PixelBuffer image, int width, int height, const Allocator& allocator) {
   // Ratio as a fraction: no rounding decides which side fits exactly.
   const bool wide = int64_t(image.width) * height >= int64_t(image.height) * width;
   const int64_t numerator = wide ? width : height, denominator = wide ? image.width : image.height;
@@ -135,7 +139,8 @@ Image letterbox(const Image& image, int width, int height) {
     return int(std::max<int64_t>((2 * side * numerator + denominator) / (2 * denominator), 1));
   };
   const int w = std::min(scaled(image.width), width), h = std::min(scaled(image.height), height);
-  return place(resize_bilinear(image, w, h), width, height, 0, 0);
+  LQ_ASSIGN_OR_RETURN(const PixelBuffer fitted, resize_bilinear(std::move(image), w, h, allocator));
+  return place(fitted, width, height, 0, 0, allocator);
 }
 
-}  // namespace lq::calibration
+}  // namespace lq
