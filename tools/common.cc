@@ -1,6 +1,5 @@
 #include "common.h"
 
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -125,12 +124,6 @@ std::string human_bytes(size_t bytes) {
   if (bytes < 10000) return format("%zu bytes", bytes);
   if (bytes < 1000000) return format("%.1f kB", double(bytes) / 1e3);
   return format("%.2f MB", double(bytes) / 1e6);
-}
-
-size_t peak_rss() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return size_t(usage.ru_maxrss) * 1024;  // Linux counts in KiB
 }
 
 size_t file_size(const std::string& path) {

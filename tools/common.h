@@ -62,8 +62,6 @@ class ProgressBar {
 std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
 /// "12.3 MB", "842 bytes".
 std::string human_bytes(size_t bytes);
-/// Peak resident memory of this process in bytes.
-size_t peak_rss();
 /// Size of a file, 0 if it cannot be read.
 size_t file_size(const std::string& path);
 

@@ -1,4 +1,6 @@
 // lq-inspect: what is in a model and how this machine would run it.
+#include <set>
+
 #include "base/file.h"
 #include "calibration/preprocess.h"
 #include "model_args.h"
@@ -9,7 +11,7 @@ namespace {
 
 struct Options {
   ModelArgs model;
-  bool json = false, kernels = false, tensors = false;
+  bool json = false, kernels = false, tensors = false, ops = false;
   std::string dot;
 };
 
@@ -140,11 +142,26 @@ nlohmann::json to_json(const Options& o, const ModelIr& ir, const Session& sessi
   return j;
 }
 
+/// For LIBQUANT_OPS: the operators of the file, each once, sorted.
+void print_ops(const ModelIr& ir) {
+  std::set<std::string> ops;
+  for (const Graph& graph : ir.graphs) {
+    for (const Node& node : graph.nodes) ops.insert(op_name(node.op));
+  }
+  std::string line;
+  for (const std::string& op : ops) line += (line.empty() ? "" : ",") + op;
+  std::printf("%s\n", line.c_str());
+}
+
 Status run(const Options& o) {
   SessionOptions options;
   LQ_ASSIGN_OR_RETURN(options.isa, o.model.isa());
   LQ_ASSIGN_OR_RETURN(options.input_shapes, o.model.input_shapes());
   LQ_ASSIGN_OR_RETURN(const ModelIr ir, o.model.load());
+  if (o.ops) {
+    print_ops(ir);
+    return {};
+  }
   LQ_ASSIGN_OR_RETURN(const std::shared_ptr<Model> model, in_file(o.model.path(), Model::create(ir)));
   LQ_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, in_file(o.model.path(), Session::create(model, options)));
   const Summary summary = summarize(ir, *session);
@@ -168,6 +185,7 @@ int main(int argc, char** argv) {
   app.add_flag("--json", o.json, "print everything as JSON");
   app.add_flag("--kernels", o.kernels, "the kernel of each operator, and what packing chose for it");
   app.add_flag("--tensors", o.tensors, "every tensor: type, shape, quantization parameters");
+  app.add_flag("--ops", o.ops, "its operators in one line and nothing else: what -DLIBQUANT_OPS= takes");
   app.add_option("--dot", o.dot, "write the graph for Graphviz")->type_name("FILE");
   o.model.add_isa(app);
   return run_tool(app, "lq-inspect", argc, argv, [&] { return run(o); });

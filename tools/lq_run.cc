@@ -8,8 +8,8 @@
 
 #include "calibration/collector.h"
 #include "calibration/npy.h"
+#include "device/profile.h"
 #include "model_args.h"
-#include "profile.h"
 #include "runtime/golden.h"
 
 namespace lq::tools {

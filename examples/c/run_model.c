@@ -19,7 +19,7 @@ static int read_input(const char* path, lq_session* session, size_t bytes) {
 }
 
 static int run(lq_session* session, const char* input_path) {
-  lq_tensor_info input, output;
+  lq_tensor_info input = {sizeof input}, output = {sizeof output};
   if (lq_session_input_info(session, 0, &input) != LQ_OK) return fail("input");
   if (lq_session_output_info(session, 0, &output) != LQ_OK) return fail("output");
   if (output.dtype != LQ_FLOAT32 || output.size_bytes == 0) {
@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
   }
   lq_model* model;
   lq_session* session;
-  if (lq_model_open(argv[1], &model) != LQ_OK) return fail("model");
+  if (lq_model_open(argv[1], NULL, &model) != LQ_OK) return fail("model");
   int result = 1;
   if (lq_session_create(model, NULL, &session) != LQ_OK) {
     fail("session");

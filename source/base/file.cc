@@ -53,30 +53,33 @@ void sync_folder_of(const std::string& path) {
 
 }  // namespace
 
+Result<Bytes> map_descriptor(int fd, uint64_t offset, uint64_t length, const std::string& name) {
+  struct stat info;
+  if (fstat(fd, &info) != 0) return failed(name, "read its size");
+  if (!S_ISREG(info.st_mode)) return invalid_argument(name + ": is not a regular file");
+  const uint64_t size = uint64_t(info.st_size);
+  if (offset > size || length > size - offset) {
+    return invalid_argument(name + ": has " + std::to_string(size) + " bytes, not " + std::to_string(length) +
+                            " from offset " + std::to_string(offset));
+  }
+  if (length == 0) length = size - offset;
+  if (length == 0) return Bytes(nullptr, 0, std::make_shared<char>());
+  // A mapping begins on a page; the bytes may not.
+  const uint64_t ahead = offset % uint64_t(sysconf(_SC_PAGESIZE));
+  if (length > SIZE_MAX - ahead) return out_of_memory(name + ": is too large to map");
+  const size_t mapped = size_t(length + ahead);
+  void* address = mmap(nullptr, mapped, PROT_READ, MAP_PRIVATE, fd, off_t(offset - ahead));
+  if (address == MAP_FAILED) return failed(name, "map");
+  std::shared_ptr<Mapping> owner(new Mapping{address, mapped});
+  return Bytes(static_cast<const uint8_t*>(address) + ahead, size_t(length), std::move(owner));
+}
+
 Result<Bytes> map_file(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return failed(path, "open");
-  struct stat info;
-  if (fstat(fd, &info) != 0) {
-    Status status = failed(path, "read its size");
-    close(fd);
-    return status;
-  }
-  if (!S_ISREG(info.st_mode)) {
-    close(fd);
-    return invalid_argument(path + ": is not a regular file");
-  }
-  const size_t size = size_t(info.st_size);
-  if (size == 0) {
-    close(fd);
-    return Bytes(nullptr, 0, std::make_shared<char>());
-  }
-  void* address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-  Status status = address == MAP_FAILED ? failed(path, "map") : Status();
+  Result<Bytes> bytes = map_descriptor(fd, 0, 0, path);
   close(fd);
-  LQ_RETURN_IF_ERROR(status);
-  std::shared_ptr<Mapping> owner(new Mapping{address, size});
-  return Bytes(address, size, std::move(owner));
+  return bytes;
 }
 
 Status write_file_atomically(const std::string& path, const std::vector<FilePart>& parts) {

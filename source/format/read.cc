@@ -7,6 +7,7 @@
 #include "format/model_file.h"
 #include "format/pack.h"
 #include "format/palette.h"
+#include "graph/built_ops.h"
 #include "graph/op_def.h"
 
 namespace lq {
@@ -178,6 +179,11 @@ Result<Graph> unpack_graph(schema::SubgraphT& g, const std::vector<Bytes>& buffe
     if (n->op_version != 1) {
       return unsupported("node '" + n->name + "' has version " + std::to_string(n->op_version) +
                          " of its operator, this library knows 1; update libquant");
+    }
+    const std::string op = op_name(n->op);
+    if (!is_op_built(n->op) && n->op != Op::Undefined && !op.empty()) {
+      return unsupported("node '" + n->name + "' is a " + op +
+                         ", which this build of libquant leaves out; build it with " + op + " in LIBQUANT_OPS");
     }
     if (find_op(n->op) == nullptr) {
       return unsupported("node '" + n->name + "' is the unknown operator " + std::to_string(int(n->op)) +

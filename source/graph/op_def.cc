@@ -1,14 +1,32 @@
 // The table of operators, joined from the families, and what their shape functions share.
 #include "graph/op_def.h"
 
+#include "graph/built_ops.h"
 #include "graph/ops_common.h"
 
 namespace lq {
 
+namespace {
+
+/// A family's table; empty in a build without any of its operators, which then lacks their shape functions too.
+template <Op... kOps>
+std::span<const OpDef> any_of(std::span<const OpDef> (*table)()) {
+  if constexpr (any_op_built<kOps...>()) return table();
+  return {};
+}
+
+}  // namespace
+
 const OpDef* find_op(Op op) {
-  const std::span<const OpDef> families[] = {product_ops(), unary_ops(),  binary_ops(),    quant_ops(),  pool_ops(),
-                                             move_ops(),    index_ops(),  shape_ops(),     norm_ops(),   reduce_ops(),
-                                             resize_ops(),  einsum_ops(), recurrent_ops(), control_ops()};
+  const std::span<const OpDef> families[] = {
+      product_ops(), unary_ops(), binary_ops(), quant_ops(), pool_ops(), move_ops(), shape_ops(),
+      any_of<Op::Split, Op::Slice, Op::Gather, Op::Pad>(index_ops),
+      any_of<Op::BatchNormalization, Op::InstanceNormalization, Op::LayerNormalization, Op::Softmax, Op::LogSoftmax>(
+          norm_ops),
+      any_of<Op::ReduceMean, Op::ReduceSum, Op::ReduceMax, Op::ReduceMin, Op::ReduceL2, Op::ReduceProd, Op::ArgMax,
+             Op::ArgMin, Op::TopK>(reduce_ops),
+      any_of<Op::Resize>(resize_ops), any_of<Op::Einsum>(einsum_ops), any_of<Op::LSTM, Op::GRU>(recurrent_ops),
+      any_of<Op::If, Op::Custom>(control_ops)};
   for (const auto& family : families) {
     for (const OpDef& def : family) {
       if (def.op == op) return &def;

@@ -1,6 +1,7 @@
 // How the runtime executes one node: `prepare` looks at static shapes, chooses kernels, packs weights and fills a Step;
 // `run` is called with pointers only. One file per operator family in runtime/ops/, joined by the table in ops/registry.cc.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -42,6 +43,7 @@ struct RunContext {
   void* const* data;                  // by TensorId: where the tensor's bytes are (constants too)
   uint8_t* scratch;                   // scratch_bytes of the step, 64-byte-aligned
   ThreadPool* pool;
+  const std::atomic<bool>* cancel = nullptr;  // of the whole run, for steps that run plans
   template <typename T> const T* input(const Step& s, size_t i) const {
     return i < s.inputs.size() && s.inputs[i] >= 0 ? static_cast<const T*>(data[s.inputs[i]]) : nullptr;
   }

@@ -200,14 +200,19 @@ void Plan::bind(uint8_t* arena, void* const* inputs, void* const* outputs) {
   }
 }
 
-Status Plan::run(ThreadPool& pool, StepTime* times) const {
+Status Plan::run(ThreadPool& pool, StepTime* times, const std::atomic<bool>* cancel) const {
   using Clock = std::chrono::steady_clock;
-  RunContext context{data_.data(), nullptr, &pool};
+  RunContext context{data_.data(), nullptr, &pool, cancel};
   for (size_t s = 0; s < steps_.size(); ++s) {
+    if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) {
+      return Status(StatusCode::kCancelled, "the run was cancelled; its outputs are not valid");
+    }
     const Clock::time_point start = times ? Clock::now() : Clock::time_point();
     context.scratch = scratch_[s];
     Status status = steps_[s].run(steps_[s], context);
-    if (!status.ok()) return status.with_context(std::string(op_name(steps_[s].op)) + " '" + steps_[s].node_name + "'");
+    if (!status.ok() && status.code() != StatusCode::kCancelled)
+      status = status.with_context(std::string(op_name(steps_[s].op)) + " '" + steps_[s].node_name + "'");
+    LQ_RETURN_IF_ERROR(status);
     if (times) times[s].milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   }
   return {};

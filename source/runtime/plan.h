@@ -1,5 +1,6 @@
 // Plan: a graph as a flat list of kernel calls on arena offsets. Built once for fixed shapes, then only run.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -25,8 +26,9 @@ class Plan {
   /// Gives every tensor its address: the arena, and one pointer a graph input and output, in the graph's order. A
   /// constant output keeps its own bytes whatever pointer is given.
   void bind(uint8_t* arena, void* const* inputs, void* const* outputs);
-  /// Executes all steps; with `times`, one entry a step is filled. Allocates nothing unless a step fails.
-  Status run(ThreadPool& pool, StepTime* times) const;
+  /// Executes all steps; with `times`, one entry a step is filled. kCancelled if `cancel` is set when a step would begin.
+  /// Allocates nothing unless a step fails.
+  Status run(ThreadPool& pool, StepTime* times, const std::atomic<bool>* cancel = nullptr) const;
 
   const std::vector<Step>& steps() const { return steps_; }
   /// Address of a tensor after bind().

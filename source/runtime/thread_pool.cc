@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/affinity.h"
 #include "runtime/fp_state.h"
 
 namespace lq {
@@ -62,6 +63,9 @@ struct ThreadPool::State {
 
   std::vector<Worker> workers;  // workers[0] is the calling thread and never started
   int started = 1;
+  std::vector<int> cores;
+  ParallelFor own;
+  std::atomic<bool> misused{false};
   std::atomic<bool> stopping{false};
   // The current job; written before the tickets change, read after.
   Task task = nullptr;
@@ -85,6 +89,8 @@ struct ThreadPool::State {
   }
 
   static void* worker_main(void* argument);
+  static void callers_piece(void* pool, int32_t index);
+  void run_on_callers_threads();
   /// Takes piece `index` unless it is taken already. Whoever takes it may read the job: run() waits for taken pieces.
   bool take(int index) { return workers[size_t(index)].open.exchange(false, std::memory_order_acq_rel); }
   void do_piece(int index, int worker);
@@ -111,6 +117,7 @@ void* ThreadPool::State::worker_main(void* argument) {
   Worker& self = *static_cast<Worker*>(argument);
   State& pool = *self.pool;
   FpStateGuard fp_state;
+  AffinityGuard affinity(pool.cores);
   uint32_t ticket = 0;
   for (;;) {
     ticket = wait_for_change(self.ticket, ticket);
@@ -121,14 +128,45 @@ void* ThreadPool::State::worker_main(void* argument) {
   }
 }
 
+/// One index of the caller's parallel_for; a worker number belongs to one piece, so scratch memory is not shared.
+void ThreadPool::State::callers_piece(void* pool, int32_t index) {
+  State& s = *static_cast<State*>(pool);
+  if (index < 0 || index >= int32_t(s.workers.size()) || !s.take(index)) {
+    s.misused.store(true, std::memory_order_relaxed);
+    return;
+  }
+  FpStateGuard fp_state;
+  s.do_piece(index, index);
+  if (s.pending.fetch_sub(1, std::memory_order_acq_rel) == 1) s.pending.notify_one();
+}
+
+void ThreadPool::State::run_on_callers_threads() {
+  pending.store(int(pieces), std::memory_order_relaxed);
+  for (int64_t i = 0; i < pieces; ++i) workers[size_t(i)].open.store(true, std::memory_order_release);
+  own.run(own.context, int32_t(pieces), &State::callers_piece, this);
+  // What was not called is done here, so that the values are right in any case.
+  for (int32_t i = 0; i < int32_t(pieces); ++i) {
+    if (!take(i)) continue;
+    misused.store(true, std::memory_order_relaxed);
+    do_piece(i, i);
+    pending.fetch_sub(1, std::memory_order_acq_rel);
+  }
+  for (int left = pending.load(std::memory_order_acquire); left != 0;) left = wait_for_change(pending, left);
+}
+
 ThreadPool::ThreadPool(std::unique_ptr<State> state) : state_(std::move(state)) {}
 ThreadPool::~ThreadPool() = default;
 
-Result<std::unique_ptr<ThreadPool>> ThreadPool::create(int threads) {
+Result<std::unique_ptr<ThreadPool>> ThreadPool::create(int threads, const std::vector<int>& cores,
+                                                       const ParallelFor& own) {
   if (threads < 1 || threads > kMaxThreads) {
     return invalid_argument("thread count " + std::to_string(threads) + " is outside 1…" + std::to_string(kMaxThreads));
   }
+  LQ_RETURN_IF_ERROR(check_cores(cores));
   auto state = std::make_unique<State>(threads);
+  state->cores = cores;
+  state->own = own;
+  if (own.run != nullptr) return std::unique_ptr<ThreadPool>(new ThreadPool(std::move(state)));
   for (; state->started < threads; ++state->started) {
     State::Worker& worker = state->workers[size_t(state->started)];
     // pthread_create and not std::thread: the latter throws when the system has no thread left.
@@ -141,6 +179,8 @@ Result<std::unique_ptr<ThreadPool>> ThreadPool::create(int threads) {
   }
   return std::unique_ptr<ThreadPool>(new ThreadPool(std::move(state)));
 }
+
+bool ThreadPool::misused() const { return state_->misused.load(std::memory_order_relaxed); }
 
 int ThreadPool::size() const { return int(state_->workers.size()); }
 
@@ -158,6 +198,7 @@ void ThreadPool::run(int64_t count, int64_t grain, Task task, void* context) {
   s.context = context;
   s.count = count;
   s.pieces = pieces;
+  if (s.own.run != nullptr) return s.run_on_callers_threads();
   s.pending.store(int(pieces - 1), std::memory_order_relaxed);
   for (int64_t i = 1; i < pieces; ++i) {
     State::Worker& worker = s.workers[size_t(i)];

@@ -13,7 +13,9 @@ int c_program(const char* path, const float* x, float* y) {
   memset(&options, 0, sizeof options);
   options.struct_size = sizeof options;
   options.threads = 2;
-  if (lq_model_open(path, &model) != LQ_OK) failed = 1;
+  memset(&info, 0, sizeof info);
+  info.struct_size = sizeof info;
+  if (lq_model_open(path, NULL, &model) != LQ_OK) failed = 1;
   else if (lq_session_create(model, &options, &session) != LQ_OK) failed = 2;
   else if (lq_session_input_count(session) != 1 || lq_session_output_count(session) != 1) failed = 3;
   else if (lq_session_input_info(session, 0, &info) != LQ_OK || info.size_bytes != 4 * sizeof(float)) failed = 4;

@@ -132,7 +132,7 @@ void widen_s8(const WidenS8Args& a) {
 void interleave_s16(const InterleaveS16Args& a) {
   for (int64_t p = 0; p < a.pixels; ++p) {
     const int16x8x2_t pair = {{vld1q_s16(a.x + 8 * p), vld1q_s16(a.x + 8 * p + a.shift)}};
-    vst2q_s16(a.y + 16 * p, pair);
+    vst2q_s16(a.y + 16 * p, pair);  // clang's is a macro: no braces inside
   }
 }
 

@@ -13,8 +13,12 @@ struct BoolByte {
   uint8_t value;
 };
 
+using CastRowFn = void (*)(const void* x, void* y, int64_t n);
+
 struct CastParams : NamedParams {
   int64_t count = 0;
+  CastRowFn row = nullptr;
+  size_t x_size = 0, y_size = 0;  // bytes of an element
 };
 
 template <typename From>
@@ -59,18 +63,22 @@ To convert(From v) {
 }
 
 template <typename From, typename To>
+void cast_row(const void* x, void* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) static_cast<To*>(y)[i] = convert<From, To>(static_cast<const From*>(x)[i]);
+}
+
 Status run_cast(const Step& step, const RunContext& context) {
   const auto& params = step.params_as<CastParams>();
-  const From* x = context.input<From>(step, 0);
-  To* y = context.output<To>(step, 0);
+  const uint8_t* x = context.input<uint8_t>(step, 0);
+  uint8_t* y = context.output<uint8_t>(step, 0);
   parallel(context, params.count, kElementGrain, [&](int64_t begin, int64_t end, int) {
-    for (int64_t i = begin; i < end; ++i) y[i] = convert<From, To>(x[i]);
+    params.row(x + begin * int64_t(params.x_size), y + begin * int64_t(params.y_size), end - begin);
   });
   return {};
 }
 
 template <typename F>
-RunFn for_any_type(DType dtype, F&& f) {
+CastRowFn for_any_type(DType dtype, F&& f) {
   if (dtype == DType::Bool) return f(TypeTag<BoolByte>{});
   if (dtype == DType::BFloat16) return f(TypeTag<BFloat16>{});
   return for_number_type(dtype, f);
@@ -85,16 +93,17 @@ Status prepare_cast(OpPrepare& p) {
   if (x.blocked_axis != y.blocked_axis) return internal_error("input and output differ in layout");
   CastParams& params = p.make_params<CastParams>();
   params.count = storage_elements(x);  // padding lanes are 0 and stay 0
-  const RunFn run = for_any_type(x.dtype, [&](auto from) -> RunFn {
-    return for_any_type(y.dtype, [](auto to) -> RunFn {
-      return &run_cast<typename decltype(from)::type, typename decltype(to)::type>;
+  params.x_size = dtype_size(x.dtype), params.y_size = dtype_size(y.dtype);
+  params.row = for_any_type(x.dtype, [&](auto from) -> CastRowFn {
+    return for_any_type(y.dtype, [](auto to) -> CastRowFn {
+      return &cast_row<typename decltype(from)::type, typename decltype(to)::type>;
     });
   });
-  if (run == nullptr) {
+  if (params.row == nullptr) {
     return unsupported(std::string("Cast from ") + dtype_name(x.dtype) + " to " + dtype_name(y.dtype));
   }
   params.kernel_name = std::string("cast_") + short_dtype(x.dtype) + "_" + short_dtype(y.dtype) + "__scalar";
-  p.set(params.kernel_name.c_str(), Isa::kScalar, run);
+  p.set(params.kernel_name.c_str(), Isa::kScalar, run_cast);
   return {};
 }
 

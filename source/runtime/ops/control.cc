@@ -49,7 +49,7 @@ Status check_branch(const OpPrepare& p, const Graph& branch, const char* which) 
 Status run_if(const Step& step, const RunContext& context) {
   const IfParams& params = step.params_as<IfParams>();
   const int chosen = *context.input<uint8_t>(step, 0) != 0 ? 0 : 1;
-  if (params.branches[chosen]) return params.branches[chosen]->run(*context.pool, nullptr);
+  if (params.branches[chosen]) return params.branches[chosen]->run(*context.pool, nullptr, context.cancel);
   return params.reason[chosen].with_context("the condition chose a branch that cannot run");
 }
 

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "runtime/ops/data_copy.h"
+#include "graph/built_ops.h"
 #include "runtime/ops/tables.h"
 
 namespace lq {
@@ -125,26 +126,26 @@ Status prepare_constant_of_shape(OpPrepare& p) {
                     }));
 }
 
-const OpRow kRows[] = {
-    {Op::Identity, &prepare_same_bytes},
-    {Op::Reshape, &prepare_same_bytes},
-    {Op::Flatten, &prepare_same_bytes},
-    {Op::Squeeze, &prepare_same_bytes},
-    {Op::Unsqueeze, &prepare_same_bytes},
-    {Op::Concat, &prepare_concat},
-    {Op::Split, &prepare_split},
-    {Op::Slice, &prepare_slice},
-    {Op::Gather, &prepare_gather},
-    {Op::Pad, &prepare_pad},
-    {Op::Transpose, &prepare_transpose},
-    {Op::Expand, &prepare_expand},
-    {Op::Tile, &prepare_tile},
-    {Op::DepthToSpace, &prepare_depth_space},
-    {Op::SpaceToDepth, &prepare_depth_space},
-    {Op::Shape, &prepare_shape},
-    {Op::Size, &prepare_shape},
-    {Op::Range, &prepare_range},
-    {Op::ConstantOfShape, &prepare_constant_of_shape},
+constexpr OpRow kRows[] = {
+    {Op::Identity, built<Op::Identity>(&prepare_same_bytes)},
+    {Op::Reshape, built<Op::Reshape>(&prepare_same_bytes)},
+    {Op::Flatten, built<Op::Flatten>(&prepare_same_bytes)},
+    {Op::Squeeze, built<Op::Squeeze>(&prepare_same_bytes)},
+    {Op::Unsqueeze, built<Op::Unsqueeze>(&prepare_same_bytes)},
+    {Op::Concat, built<Op::Concat>(&prepare_concat)},
+    {Op::Split, built<Op::Split>(&prepare_split)},
+    {Op::Slice, built<Op::Slice>(&prepare_slice)},
+    {Op::Gather, built<Op::Gather>(&prepare_gather)},
+    {Op::Pad, built<Op::Pad>(&prepare_pad)},
+    {Op::Transpose, built<Op::Transpose>(&prepare_transpose)},
+    {Op::Expand, built<Op::Expand>(&prepare_expand)},
+    {Op::Tile, built<Op::Tile>(&prepare_tile)},
+    {Op::DepthToSpace, built<Op::DepthToSpace>(&prepare_depth_space)},
+    {Op::SpaceToDepth, built<Op::SpaceToDepth>(&prepare_depth_space)},
+    {Op::Shape, built<Op::Shape>(&prepare_shape)},
+    {Op::Size, built<Op::Size>(&prepare_shape)},
+    {Op::Range, built<Op::Range>(&prepare_range)},
+    {Op::ConstantOfShape, built<Op::ConstantOfShape>(&prepare_constant_of_shape)},
 };
 
 }  // namespace

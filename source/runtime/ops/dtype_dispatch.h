@@ -1,4 +1,5 @@
-// From a run-time dtype to a template instance. Every selector answers nullptr for a type it does not take.
+// From a run-time dtype to a template instance: f(TypeTag<T>) gives a function pointer. Every selector answers nullptr for a
+// type it does not take. Instances should be loops over a row and no more: there are a dozen of each.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -17,9 +18,9 @@ struct TypeTag {
 template <typename T>
 inline constexpr bool kIsReal = std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, Half>;
 
-/// f(TypeTag<T>) -> RunFn for float32, float64, float16.
+/// For float32, float64, float16.
 template <typename F>
-RunFn for_real_type(DType dtype, F&& f) {
+auto for_real_type(DType dtype, F&& f) -> decltype(f(TypeTag<float>{})) {
   switch (dtype) {
     case DType::Float32:
       return f(TypeTag<float>{});
@@ -33,7 +34,7 @@ RunFn for_real_type(DType dtype, F&& f) {
 }
 
 template <typename F>
-RunFn for_integer_type(DType dtype, F&& f) {
+auto for_integer_type(DType dtype, F&& f) -> decltype(f(TypeTag<uint8_t>{})) {
   switch (dtype) {
     case DType::Int8:
       return f(TypeTag<int8_t>{});
@@ -58,14 +59,14 @@ RunFn for_integer_type(DType dtype, F&& f) {
 
 /// Every real and integer type.
 template <typename F>
-RunFn for_number_type(DType dtype, F&& f) {
-  const RunFn real = for_real_type(dtype, f);
+auto for_number_type(DType dtype, F&& f) -> decltype(f(TypeTag<float>{})) {
+  const auto real = for_real_type(dtype, f);
   return real ? real : for_integer_type(dtype, f);
 }
 
 /// f(TypeTag<uintN_t>) by element size: for code that only moves bits.
 template <typename F>
-RunFn for_element_size(size_t size, F&& f) {
+auto for_element_size(size_t size, F&& f) -> decltype(f(TypeTag<uint8_t>{})) {
   switch (size) {
     case 1:
       return f(TypeTag<uint8_t>{});

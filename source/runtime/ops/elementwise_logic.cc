@@ -47,16 +47,18 @@ struct EqualBoolFn {
 };
 
 template <typename F>
-RunFn select_compare(DType dtype) {
+BinaryRowFn select_compare(DType dtype) {
   return for_number_type(dtype,
-                         [](auto tag) -> RunFn { return &run_binary<F, typename decltype(tag)::type, uint8_t>; });
+                         [](auto tag) -> BinaryRowFn { return &binary_row<F, typename decltype(tag)::type, uint8_t>; });
 }
 
-Status prepare_predicate(OpPrepare& p, const char* name, RunFn run) {
+Status prepare_predicate(OpPrepare& p, const char* name, BinaryRowFn row) {
   if (p.input(0).dtype != p.input(1).dtype) return invalid_argument("both inputs must have the same type");
   BinaryParams& params = p.make_params<BinaryParams>();
   LQ_RETURN_IF_ERROR(prepare_broadcast(p, {0, 1}, params));
-  return set_kernel(p, params, name, p.input(0).dtype, run);
+  params.row = row;
+  params.input_size = dtype_size(p.input(0).dtype);
+  return set_kernel(p, params, name, p.input(0).dtype, row != nullptr ? &run_binary : nullptr);
 }
 
 template <typename T>
@@ -84,9 +86,9 @@ Status prepare_compare(OpPrepare& p) {
   const DType dtype = p.input(0).dtype;
   switch (p.node.op) {
     case Op::Equal: {
-      const RunFn run =
-          dtype == DType::Bool ? &run_binary<EqualBoolFn, uint8_t, uint8_t> : select_compare<EqualFn>(dtype);
-      return prepare_predicate(p, "equal", run);
+      const BinaryRowFn row =
+          dtype == DType::Bool ? &binary_row<EqualBoolFn, uint8_t, uint8_t> : select_compare<EqualFn>(dtype);
+      return prepare_predicate(p, "equal", row);
     }
     case Op::Less:
       return prepare_predicate(p, "less", select_compare<LessFn>(dtype));
@@ -102,8 +104,8 @@ Status prepare_compare(OpPrepare& p) {
 Status prepare_and_or(OpPrepare& p) {
   const bool is_bool = p.input(0).dtype == DType::Bool;
   if (p.node.op == Op::And)
-    return prepare_predicate(p, "and", is_bool ? &run_binary<AndFn, uint8_t, uint8_t> : nullptr);
-  return prepare_predicate(p, "or", is_bool ? &run_binary<OrFn, uint8_t, uint8_t> : nullptr);
+    return prepare_predicate(p, "and", is_bool ? &binary_row<AndFn, uint8_t, uint8_t> : nullptr);
+  return prepare_predicate(p, "or", is_bool ? &binary_row<OrFn, uint8_t, uint8_t> : nullptr);
 }
 
 Status prepare_where(OpPrepare& p) {

@@ -13,6 +13,7 @@ namespace {
 
 struct UnaryParams;
 using RealFunction = double (*)(double x, const UnaryParams& params);
+using UnaryRowFn = void (*)(const void* x, void* y, int64_t n, const UnaryParams& params);
 
 struct UnaryParams : NamedParams {
   int64_t count = 0;                             // elements of the storage
@@ -20,6 +21,9 @@ struct UnaryParams : NamedParams {
   float alpha = 0, beta = 0, gamma = 0;
   bool tanh_approximation = false;
   RealFunction function = nullptr;
+  UnaryRowFn row = nullptr;
+  size_t size = 0;  // of an element
+  int64_t grain = kElementGrain;
 };
 
 Status fill_params(OpPrepare& p, UnaryParams& params) {
@@ -46,30 +50,34 @@ void finish_unary(const UnaryParams& params, void* y, size_t element_size) {
   }
 }
 
-template <typename T>
-Status run_function(const Step& step, const RunContext& context) {
+Status run_unary(const Step& step, const RunContext& context) {
   const auto& params = step.params_as<UnaryParams>();
-  const T* x = context.input<T>(step, 0);
-  T* y = context.output<T>(step, 0);
-  parallel(context, params.count, kElementGrain / 16, [&](int64_t begin, int64_t end, int) {
-    for (int64_t i = begin; i < end; ++i) y[i] = T(params.function(double(x[i]), params));
+  const uint8_t* x = context.input<uint8_t>(step, 0);
+  uint8_t* y = context.output<uint8_t>(step, 0);
+  parallel(context, params.count, params.grain, [&](int64_t begin, int64_t end, int) {
+    params.row(x + begin * int64_t(params.size), y + begin * int64_t(params.size), end - begin, params);
   });
-  finish_unary(params, y, sizeof(T));
+  finish_unary(params, y, params.size);
   return {};
 }
 
-// F::apply(T, params) -> T
+Status set_row(OpPrepare& p, UnaryParams& params, const char* name, UnaryRowFn row) {
+  params.row = row;
+  params.size = dtype_size(p.input(0).dtype);
+  return set_kernel(p, params, name, p.input(0).dtype, row != nullptr ? &run_unary : nullptr);
+}
+
+template <typename T>
+void function_row(const void* x, void* y, int64_t n, const UnaryParams& params) {
+  for (int64_t i = 0; i < n; ++i)
+    static_cast<T*>(y)[i] = T(params.function(double(static_cast<const T*>(x)[i]), params));
+}
+
+// F::apply(T, alpha) -> T
 template <typename F, typename T>
-Status run_simple(const Step& step, const RunContext& context) {
-  const auto& params = step.params_as<UnaryParams>();
-  const T* x = context.input<T>(step, 0);
-  T* y = context.output<T>(step, 0);
-  parallel(context, params.count, kElementGrain, [&](int64_t begin, int64_t end, int) {
-    const float alpha = params.alpha;
-    for (int64_t i = begin; i < end; ++i) y[i] = F::apply(x[i], alpha);
-  });
-  finish_unary(params, y, sizeof(T));
-  return {};
+void simple_row(const void* x, void* y, int64_t n, const UnaryParams& params) {
+  const float alpha = params.alpha;
+  for (int64_t i = 0; i < n; ++i) static_cast<T*>(y)[i] = F::apply(static_cast<const T*>(x)[i], alpha);
 }
 
 struct ReluFn {  // NaN gives 0, as the clamp of quantize.h
@@ -165,12 +173,12 @@ struct ReciprocalFn {
 };
 
 template <typename F>
-RunFn real(DType dtype) {
-  return for_real_type(dtype, [](auto tag) -> RunFn { return &run_simple<F, typename decltype(tag)::type>; });
+UnaryRowFn real(DType dtype) {
+  return for_real_type(dtype, [](auto tag) -> UnaryRowFn { return &simple_row<F, typename decltype(tag)::type>; });
 }
 template <typename F>
-RunFn number(DType dtype) {
-  return for_number_type(dtype, [](auto tag) -> RunFn { return &run_simple<F, typename decltype(tag)::type>; });
+UnaryRowFn number(DType dtype) {
+  return for_number_type(dtype, [](auto tag) -> UnaryRowFn { return &simple_row<F, typename decltype(tag)::type>; });
 }
 
 struct FunctionRow {
@@ -201,25 +209,25 @@ Status prepare_simple(OpPrepare& p, UnaryParams& params) {
   const DType dtype = p.input(0).dtype;
   switch (p.node.op) {
     case Op::Relu:
-      return set_kernel(p, params, "relu", dtype, number<ReluFn>(dtype));
+      return set_row(p, params, "relu", number<ReluFn>(dtype));
     case Op::LeakyRelu:
-      return set_kernel(p, params, "leaky_relu", dtype, real<LeakyReluFn>(dtype));
+      return set_row(p, params, "leaky_relu", real<LeakyReluFn>(dtype));
     case Op::Neg:
-      return set_kernel(p, params, "neg", dtype, number<NegFn>(dtype));
+      return set_row(p, params, "neg", number<NegFn>(dtype));
     case Op::Abs:
-      return set_kernel(p, params, "abs", dtype, number<AbsFn>(dtype));
+      return set_row(p, params, "abs", number<AbsFn>(dtype));
     case Op::Sign:
-      return set_kernel(p, params, "sign", dtype, number<SignFn>(dtype));
+      return set_row(p, params, "sign", number<SignFn>(dtype));
     case Op::Sqrt:
-      return set_kernel(p, params, "sqrt", dtype, real<SqrtFn>(dtype));
+      return set_row(p, params, "sqrt", real<SqrtFn>(dtype));
     case Op::Floor:
-      return set_kernel(p, params, "floor", dtype, real<FloorFn>(dtype));
+      return set_row(p, params, "floor", real<FloorFn>(dtype));
     case Op::Ceil:
-      return set_kernel(p, params, "ceil", dtype, real<CeilFn>(dtype));
+      return set_row(p, params, "ceil", real<CeilFn>(dtype));
     case Op::Round:
-      return set_kernel(p, params, "round", dtype, real<RoundFn>(dtype));
+      return set_row(p, params, "round", real<RoundFn>(dtype));
     case Op::Reciprocal:
-      return set_kernel(p, params, "reciprocal", dtype, real<ReciprocalFn>(dtype));
+      return set_row(p, params, "reciprocal", real<ReciprocalFn>(dtype));
     default:
       return unsupported(std::string("no kernel for ") + op_name(p.node.op));
   }
@@ -273,9 +281,10 @@ Status prepare_unary(OpPrepare& p) {
     if (row.op != p.node.op) continue;
     params.function = row.function;
     const DType dtype = p.input(0).dtype;
-    return set_kernel(p, params, row.name, dtype, for_real_type(dtype, [](auto tag) -> RunFn {
-                        return &run_function<typename decltype(tag)::type>;
-                      }));
+    params.grain = kElementGrain / 16;
+    return set_row(p, params, row.name, for_real_type(dtype, [](auto tag) -> UnaryRowFn {
+                     return &function_row<typename decltype(tag)::type>;
+                   }));
   }
   return prepare_simple(p, params);
 }

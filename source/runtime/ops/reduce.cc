@@ -14,7 +14,21 @@ namespace {
 
 constexpr int kTileWidth = 16;  // outputs reduced side by side when the innermost kept axis is contiguous
 
+struct ReduceParams;
+/// One output from its reduced elements.
+using ReduceOneFn = void (*)(const ReduceParams& params, const void* x, void* y);
+/// `width` (<= kTileWidth) neighbouring outputs whose inputs are neighbours too.
+using ReduceTileFn = void (*)(const ReduceParams& params, const void* x, void* y, int width);
+
+struct ReduceKernels {
+  ReduceOneFn one = nullptr;
+  ReduceTileFn tile = nullptr;  // float32 and int8 only: other types are shape arithmetic
+  explicit operator bool() const { return one != nullptr; }
+};
+
 struct ReduceParams : NamedParams {
+  ReduceKernels kernels;
+  size_t size = 0;         // of an element
   StridedLoop<2> kept;     // [0] output, [1] input
   StridedLoop<1> reduced;  // input offsets of the reduced elements, in row-major order
   size_t bytes = 0;        // of the output, when nothing is reduced
@@ -119,8 +133,12 @@ struct MinFn : MaxFn {
   }
 };
 
+template <typename T>
+inline constexpr bool kTiled = std::is_same_v<T, float> || std::is_same_v<T, int8_t>;
+
 template <typename F, typename T>
-T reduce_one(const ReduceParams& params, const T* x) {
+void reduce_one(const ReduceParams& params, const void* data, void* y) {
+  const T* x = static_cast<const T*>(data);
   using Acc = typename F::template Acc<T>;
   Acc p[8];
   std::fill(p, p + 8, F::template initial<T>());
@@ -130,9 +148,11 @@ T reduce_one(const ReduceParams& params, const T* x) {
   for_rows(loop, 0, loop.count, [&](const int64_t* at, int64_t n) {
     const T* row = x + at[0];
     int64_t i = 0;
-    if (phase == 0 && stride == 1) {
-      for (; i + 8 <= n; i += 8) {
-        for (int k = 0; k < 8; ++k) p[k] = F::join(p[k], F::template load<T>(row[i + k]));
+    if constexpr (kTiled<T>) {
+      if (phase == 0 && stride == 1) {
+        for (; i + 8 <= n; i += 8) {
+          for (int k = 0; k < 8; ++k) p[k] = F::join(p[k], F::template load<T>(row[i + k]));
+        }
       }
     }
     for (; i < n; ++i) {
@@ -140,12 +160,13 @@ T reduce_one(const ReduceParams& params, const T* x) {
       phase = (phase + 1) % 8;
     }
   });
-  return F::template finish<T>(join_partials(p, [](Acc a, Acc b) { return F::join(a, b); }), loop.count);
+  *static_cast<T*>(y) = F::template finish<T>(join_partials(p, [](Acc a, Acc b) { return F::join(a, b); }), loop.count);
 }
 
-// `width` (<= kTileWidth) neighbouring outputs whose inputs are neighbours too.
 template <typename F, typename T>
-void reduce_tile(const ReduceParams& params, const T* x, T* y, int width) {
+void reduce_tile(const ReduceParams& params, const void* x_data, void* y_data, int width) {
+  const T* x = static_cast<const T*>(x_data);
+  T* y = static_cast<T*>(y_data);
   using Acc = typename F::template Acc<T>;
   Acc p[8][kTileWidth];
   for (auto& row : p) std::fill(row, row + kTileWidth, F::template initial<T>());
@@ -170,26 +191,32 @@ void reduce_tile(const ReduceParams& params, const T* x, T* y, int width) {
   }
 }
 
-template <typename F, typename T>
 Status run_reduce(const Step& step, const RunContext& context) {
   const auto& params = step.params_as<ReduceParams>();
-  const T* x = context.input<T>(step, 0);
-  T* y = context.output<T>(step, 0);
+  const uint8_t* x = context.input<uint8_t>(step, 0);
+  uint8_t* y = context.output<uint8_t>(step, 0);
   const StridedLoop<2>& kept = params.kept;
-  const int64_t stride = kept.strides[1][kept.rank - 1];
+  const int64_t stride = kept.strides[1][kept.rank - 1], size = int64_t(params.size);
   const int64_t grain = std::max<int64_t>(1, kElementGrain / std::max<int64_t>(1, params.reduced.count));
   parallel(context, kept.count, grain, [&](int64_t begin, int64_t end, int) {
     for_rows(kept, begin, end, [&](const int64_t* at, int64_t n) {
-      if (stride == 1 && n > 1) {
-        for (int64_t i = 0; i < n; i += kTileWidth) {
-          reduce_tile<F, T>(params, x + at[1] + i, y + at[0] + i, int(std::min<int64_t>(kTileWidth, n - i)));
-        }
+      const uint8_t* from = x + at[1] * size;
+      uint8_t* to = y + at[0] * size;
+      if (stride == 1 && n > 1 && params.kernels.tile != nullptr) {
+        for (int64_t i = 0; i < n; i += kTileWidth)
+          params.kernels.tile(params, from + i * size, to + i * size, int(std::min<int64_t>(kTileWidth, n - i)));
       } else {
-        for (int64_t i = 0; i < n; ++i) y[at[0] + i] = reduce_one<F, T>(params, x + at[1] + i * stride);
+        for (int64_t i = 0; i < n; ++i) params.kernels.one(params, from + i * stride * size, to + i * size);
       }
     });
   });
   return {};
+}
+
+template <typename F, typename T>
+ReduceKernels kernels_of() {
+  if constexpr (kTiled<T>) return {&reduce_one<F, T>, &reduce_tile<F, T>};
+  return {&reduce_one<F, T>, nullptr};
 }
 
 Status run_copy(const Step& step, const RunContext& context) {
@@ -229,31 +256,42 @@ Status make_loops(const OpPrepare& p, ReduceParams& params, bool& none) {
 }
 
 template <typename F>
-RunFn select_any(DType dtype) {
-  return for_number_type(dtype, [](auto tag) -> RunFn { return &run_reduce<F, typename decltype(tag)::type>; });
+ReduceKernels select_any(DType dtype) {
+  ReduceKernels kernels;
+  for_number_type(dtype, [&](auto tag) -> RunFn {
+    kernels = kernels_of<F, typename decltype(tag)::type>();
+    return &run_reduce;
+  });
+  return kernels;
 }
 
 // ONNX sums no 8- or 16-bit integers.
 template <typename F>
-RunFn select_sum(DType dtype) {
+ReduceKernels select_sum(DType dtype) {
   switch (dtype) {
     case DType::Float32:
-      return &run_reduce<F, float>;
+      return kernels_of<F, float>();
     case DType::Float64:
-      return &run_reduce<F, double>;
+      return kernels_of<F, double>();
     case DType::Float16:
-      return &run_reduce<F, Half>;
+      return kernels_of<F, Half>();
     case DType::Int32:
-      return &run_reduce<F, int32_t>;
+      return kernels_of<F, int32_t>();
     case DType::Int64:
-      return &run_reduce<F, int64_t>;
+      return kernels_of<F, int64_t>();
     case DType::UInt32:
-      return &run_reduce<F, uint32_t>;
+      return kernels_of<F, uint32_t>();
     case DType::UInt64:
-      return &run_reduce<F, uint64_t>;
+      return kernels_of<F, uint64_t>();
     default:
-      return nullptr;
+      return {};
   }
+}
+
+Status set_reduction(OpPrepare& p, ReduceParams& params, const char* name, const ReduceKernels& kernels) {
+  params.kernels = kernels;
+  params.size = dtype_size(p.input(0).dtype);
+  return set_kernel(p, params, name, p.input(0).dtype, kernels ? &run_reduce : nullptr);
 }
 
 Status prepare_reduce(OpPrepare& p) {
@@ -270,17 +308,17 @@ Status prepare_reduce(OpPrepare& p) {
   }
   switch (p.node.op) {
     case Op::ReduceMean:
-      return set_kernel(p, params, "reduce_mean", x.dtype, select_sum<MeanFn>(x.dtype));
+      return set_reduction(p, params, "reduce_mean", select_sum<MeanFn>(x.dtype));
     case Op::ReduceSum:
-      return set_kernel(p, params, "reduce_sum", x.dtype, select_sum<SumFn>(x.dtype));
+      return set_reduction(p, params, "reduce_sum", select_sum<SumFn>(x.dtype));
     case Op::ReduceL2:
-      return set_kernel(p, params, "reduce_l2", x.dtype, select_sum<L2Fn>(x.dtype));
+      return set_reduction(p, params, "reduce_l2", select_sum<L2Fn>(x.dtype));
     case Op::ReduceProd:
-      return set_kernel(p, params, "reduce_prod", x.dtype, select_sum<ProdFn>(x.dtype));
+      return set_reduction(p, params, "reduce_prod", select_sum<ProdFn>(x.dtype));
     case Op::ReduceMax:
-      return set_kernel(p, params, "reduce_max", x.dtype, select_any<MaxFn>(x.dtype));
+      return set_reduction(p, params, "reduce_max", select_any<MaxFn>(x.dtype));
     default:
-      return set_kernel(p, params, "reduce_min", x.dtype, select_any<MinFn>(x.dtype));
+      return set_reduction(p, params, "reduce_min", select_any<MinFn>(x.dtype));
   }
 }
 

@@ -1,4 +1,4 @@
-#include "profile.h"
+#include "device/profile.h"
 
 #include <cstdio>
 

@@ -1,0 +1,34 @@
+#include "runtime/ops/binary_loop.h"
+
+#include "numerics/quantize.h"
+
+namespace lq {
+
+void run_rows(const BinaryParams& params, const RunContext& context, const void* a, int stride_row, const void* b,
+              void* y) {
+  const StridedLoop<4>& loop = params.loop;
+  const int64_t stride_a = loop.strides[stride_row][loop.rank - 1], stride_b = loop.strides[2][loop.rank - 1];
+  const int64_t in = int64_t(params.input_size), out = int64_t(params.output_size);
+  parallel(context, loop.count, kElementGrain, [&](int64_t begin, int64_t end, int) {
+    for_rows(loop, begin, end, [&](const int64_t* at, int64_t n) {
+      uint8_t* row = static_cast<uint8_t*>(y) + at[0] * out;
+      params.row(static_cast<const uint8_t*>(a) + at[stride_row] * in, stride_a,
+                 static_cast<const uint8_t*>(b) + at[2] * in, stride_b, row, n);
+      if (!params.clamp) return;
+      float* values = reinterpret_cast<float*>(row);
+      for (int64_t i = 0; i < n; ++i) values[i] = clamp_nan_to_low(values[i], params.low, params.high);
+    });
+  });
+}
+
+Status run_binary(const Step& step, const RunContext& context) {
+  const auto& params = step.params_as<BinaryParams>();
+  const void* a = broadcast_operand(params, 0, params.input_index[0], step, context);
+  const void* b = broadcast_operand(params, 1, params.input_index[1], step, context);
+  void* y = context.output<void>(step, 0);
+  run_rows(params, context, a, 1, b, y);
+  finish_broadcast(params, y);
+  return {};
+}
+
+}  // namespace lq

@@ -1,0 +1,12 @@
+# The size of libquant.so as it ships (stripped), printed and bounded. STRIP, LIBRARY, WORK, LIMIT (bytes).
+file(MAKE_DIRECTORY "${WORK}")
+execute_process(COMMAND "${STRIP}" -o "${WORK}/stripped.so" "${LIBRARY}" RESULT_VARIABLE result)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "strip failed")
+endif()
+file(SIZE "${WORK}/stripped.so" size)
+file(REMOVE "${WORK}/stripped.so")
+message(STATUS "libquant.so ${PROCESSOR}, stripped: ${size} bytes, limit ${LIMIT}")
+if(size GREATER LIMIT)
+  message(FATAL_ERROR "libquant.so grew beyond its limit of ${LIMIT} bytes: ${size}")
+endif()
