@@ -25,6 +25,8 @@ std::vector<ModelCase> model_cases() {
   return {
       {"example_mnist", "example/mnist/mnist.onnx", "example/mnist/calib", kRaw, {}, true},
       {"example_resnet8", "example/mlperftiny/mlperftiny_resnet8_cifar10.onnx", "", {}, {}, true, {}, true},
+      {"example_resnet8_for_avx2", "example/mlperftiny/mlperftiny_resnet8_cifar10.onnx", "", {}, {}, true, {}, true, true, true},
+      {"example_vww_for_avx2", "example/mlperftiny/mlperftiny_vww_mobilenetv1_0.25_96.onnx", "", {}, {}, true, {}, true, true, true},
       {"example_vww", "example/mlperftiny/mlperftiny_vww_mobilenetv1_0.25_96.onnx", "", {}, {}, true, {}, true},
       {"mnist", "pack/models/mnist.onnx", "pack/images/mnist_calib", kRaw, {}, true},
       {"resnet8", "pack/models/mlperftiny_resnet8_cifar10.onnx", cifar, kRaw, {}, true},
@@ -46,6 +48,7 @@ std::vector<ModelCase> model_cases() {
       {"ocr_detect", "pack/models/ch_PP-OCRv4_det_infer.onnx", "", {}, {{"x", {1, 3, 192, 384}}}, false},
       {"ocr_read", "pack/models/ch_PP-OCRv4_rec_infer.onnx", "", {}, {{"x", {1, 3, 48, 400}}}, false, {}, true},
       {"ocr_direction", "pack/models/ch_ppocr_mobile_v2.0_cls_infer.onnx", "", {}, {{"x", {1, 3, 48, 192}}}, true},
+      {"ocr_direction_for_avx2", "pack/models/ch_ppocr_mobile_v2.0_cls_infer.onnx", "", {}, {{"x", {1, 3, 48, 192}}}, true, {}, false, true, true},
       {"superres", "pack/models/superres_subpixel_x3.onnx", "", {}, {{"input", {1, 1, 84, 84}}}, false, {}, true},
       {"ddpm", "pack/models/ddpm_mnist_eps.onnx", "", {}, {}, false},
       {"silero", "pack/models/silero_vad_v5.onnx", "", {}, {{"input", {1, 576}}, {"state", {2, 1, 128}}}, false, {{"sr", "16000"}}},

@@ -20,6 +20,7 @@ struct ModelCase {
   std::map<std::string, std::string> fixed = {};  // inputs made constant
   bool batches = false;                      // the first output has one row a sample
   bool golden = true;                        // the golden test's integers (0…9) are legal inputs
+  bool for_avx2 = false;                     // quantized for target avx2: one-sided activations keep to 0…127
 };
 
 inline void PrintTo(const ModelCase& c, std::ostream* out) { *out << c.model; }  // for GoogleTest

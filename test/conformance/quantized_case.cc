@@ -109,6 +109,7 @@ Result<QuantizedCase> quantize_case(const ModelCase& c, const ScratchFolder& scr
   options.compare_samples = 0;
   options.input_shapes = c.shapes;
   options.threads = 2;
+  if (c.for_avx2) options.target = calibration::Target::kAvx2;
   LQ_RETURN_IF_ERROR(quantize(q.ir, options).status());
   return q;
 }

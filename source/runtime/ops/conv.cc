@@ -99,12 +99,35 @@ Status prepare_s8(OpPrepare& p, ConvParams& c, const KernelRow& row) {
     p.set(row.name, row.isa, run_conv_bytes);
     return {};
   }
+  std::vector<int8_t> joined;
+  if (plan.joined) joined = join_weights(plan.shape, source), source = joined.data();
   LQ_ASSIGN_OR_RETURN(
       c.packed, p.packs.get(p.pack_key("conv_s16"), size_t(plan.weight_total) * sizeof(int16_t),
                             [&](void* out) { pack_conv_s16(plan, c.strides, source, static_cast<int16_t*>(out)); }));
   c.conv_s8 = reinterpret_cast<ConvS8Fn>(row.fn);
   c.widen = reinterpret_cast<WidenS8Fn>(find_kernel("widen_s8", p.isa)->fn);
   p.set(row.name, row.isa, run_conv_s16);
+  return {};
+}
+
+/// Does a run of kw · ic values a kernel row take fewer pairs than ic values a tap?
+bool joining_pays(const ConvShape& s) {
+  return s.groups == 1 && s.ic < kBlock && s.kw > 1 && s.dw == 1 && (s.kw * s.ic + 1) / 2 < s.kw * ((s.ic + 1) / 2);
+}
+
+/// Plans the strip of a joined layer, all taps of which it must hold, and leaves one tap a kernel row.
+Status plan_joined(const StripOptions& options, ConvParams& c) {
+  const ConvShape& s = c.plan.shape;
+  ConvPhase& phase = c.plan.phases[0];
+  LQ_RETURN_IF_ERROR(plan_strip(phase, s, options));
+  for (int64_t r = 0; r < s.kh; ++r) {
+    phase.taps[size_t(r)] = phase.taps[size_t(r * s.kw)];
+    phase.taps[size_t(r)].index = r * s.kw * s.ic;
+    if (!phase.strip.tap.empty()) phase.strip.tap[size_t(r)] = phase.strip.tap[size_t(r * s.kw)];
+  }
+  phase.taps.resize(size_t(s.kh));
+  if (!phase.strip.tap.empty()) phase.strip.tap.resize(size_t(s.kh));
+  c.strides = {0, s.kh * s.kw * s.ic, 1};
   return {};
 }
 
@@ -169,11 +192,20 @@ Status prepare_conv_panels(OpPrepare& p, const ConvShape& shape, std::vector<Con
   const KernelRow* row = integer ? integer_product_kernel("conv", p.isa, p.input(1), x, &c.plan.form) : nullptr;
   if (integer) c.plan.max_width = row->panel_width;
   c.strides = conv_weight_strides(shape, transposed);
-  plan_tiles(c.plan);
+  c.plan.joined = c.plan.form == ProductForm::kS16 && !transposed && joining_pays(shape);
   const int64_t element = strip_element(c.plan.form);
+  if (c.plan.joined) {
+    const int64_t panels = (shape.oc + c.plan.max_width - 1) / c.plan.max_width;
+    LQ_RETURN_IF_ERROR(
+        plan_joined({shape.ic * element, shape.ic, false, shape.batch * panels, p.threads, kPanelStripBytes}, c));
+    const ConvStrip& strip = c.plan.phases[0].strip;
+    c.strip_bytes = align_up(size_t((strip.height * strip.width * shape.ic + kBlock) * element));
+  }
+  plan_tiles(c.plan);
   size_t results = 0;
   const bool allow_direct = integer ? is_byte_form(c.plan.form) && byte_offset(c.plan.form) == 0 : !c.plan.gather;
   for (ConvPhase& phase : c.plan.phases) {
+    if (c.plan.joined) break;
     const StripOptions options{c.plan.strip_blocks * kBlock * element,     kBlock,    allow_direct,
                                shape.batch * int64_t(c.plan.tiles.size()), p.threads, kPanelStripBytes};
     LQ_RETURN_IF_ERROR(plan_strip(phase, shape, options));

@@ -27,7 +27,8 @@ void pack_integer(const ConvPlan& plan, const WeightStrides& strides, const int8
       for (int64_t l = 0; l < t.width; ++l) {
         const int64_t oc = std::min<int64_t>(t.channel + l, s.oc - 1), group = oc / s.ocg;
         const int8_t* lane = w + group * strides.group + oc % s.ocg * strides.out;
-        const int64_t lead = group * s.icg - t.in_begin;  // its first input channel, counted from the tile's first
+        const int64_t lead =
+            group * plan.group_channels() - t.in_begin;  // its first input channel, counted from the tile's first
         Element* to = panel + l * kTogether;
         for_each_block(t, [&](int64_t first, int64_t channels) {
           for (const ConvTap& tap : phase.taps) {
@@ -35,7 +36,7 @@ void pack_integer(const ConvPlan& plan, const WeightStrides& strides, const int8
             for (int64_t i = 0; i < padded; i += kTogether, to += t.width * kTogether) {
               for (int64_t j = 0; j < kTogether; ++j) {
                 const int64_t ic = first + i + j - lead;
-                const bool real = l < t.lanes && ic >= 0 && ic < s.icg && i + j < channels;
+                const bool real = l < t.lanes && ic >= 0 && ic < plan.group_channels() && i + j < channels;
                 to[j] = real ? lane[ic * strides.in + tap.index] : Element(0);
                 lane_sum[l] += uint32_t(int32_t(to[j]));
               }
@@ -144,6 +145,41 @@ void fill_strip_s16(const ConvShape& s, const ConvPhase& phase, int64_t blocks, 
     widen({in, step, out, pixels, zero_point});
   };
   fill_strip(s, phase, blocks, x, row, int16_t(0), convert, strip);
+}
+
+void fill_strip_joined(const ConvShape& s, const ConvPhase& phase, const int8_t* x, int64_t row, int32_t zero_point,
+                       WidenS8Fn widen, int16_t* strip) {
+  constexpr int64_t kChunk = 64;
+  const ConvStrip& g = phase.strip;
+  const StripRows rows = strip_rows(s, phase, row);
+  const StripColumns cols = strip_columns(s, g);
+  const int64_t line = g.width * s.ic;
+  std::fill_n(strip, rows.begin * line, int16_t(0));
+  for (int64_t r = rows.begin; r < rows.end; ++r) {
+    int16_t* out = strip + r * line;
+    const int8_t* in = x + ((rows.src + (r - rows.begin) * g.src_row_step) * s.iw + cols.src) * kBlock;
+    std::fill_n(out, cols.begin * s.ic, int16_t(0));
+    int16_t pixels[kChunk * kBlock];
+    for (int64_t p = cols.begin; p < cols.end; p += kChunk, in += kChunk * kBlock) {
+      const int64_t n = std::min(kChunk, cols.end - p);
+      widen({in, kBlock, pixels, n, zero_point});
+      // Whole blocks, each over the empty lanes of the one before: faster than the channels alone.
+      for (int64_t i = 0; i < n; ++i) std::memcpy(out + (p + i) * s.ic, pixels + i * kBlock, kBlock * sizeof(int16_t));
+    }
+    std::fill_n(out + cols.end * s.ic, (g.width - cols.end) * s.ic, int16_t(0));
+  }
+  std::fill_n(strip + rows.end * line, (g.height - rows.end) * line, int16_t(0));
+}
+
+std::vector<int8_t> join_weights(const ConvShape& s, const int8_t* w) {
+  const int64_t taps = s.kh * s.kw;
+  std::vector<int8_t> joined(size_t(s.oc * taps * s.ic));
+  for (int64_t o = 0; o < s.oc; ++o) {
+    for (int64_t t = 0; t < taps; ++t) {
+      for (int64_t c = 0; c < s.ic; ++c) joined[size_t((o * taps + t) * s.ic + c)] = w[(o * s.ic + c) * taps + t];
+    }
+  }
+  return joined;
 }
 
 void fill_strip_bytes(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row,

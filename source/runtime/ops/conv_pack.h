@@ -17,6 +17,11 @@ void pack_conv_f32(const ConvPlan& plan, const WeightStrides& strides, const flo
 /// Output rows [row, row + strip.rows) of image `x` (the blocks of one image, NCHWc8) as int16 without zero point.
 void fill_strip_s16(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row,
                     int32_t zero_point, WidenS8Fn widen, int16_t* strip);
+/// The same for plan.joined: rows of [pixel][channel]. Writes up to 8 elements behind the strip.
+void fill_strip_joined(const ConvShape& s, const ConvPhase& phase, const int8_t* x, int64_t row, int32_t zero_point,
+                       WidenS8Fn widen, int16_t* strip);
+/// Weights in the order plan.joined takes them: [output][kernel row][kernel column][channel].
+std::vector<int8_t> join_weights(const ConvShape& s, const int8_t* w);
 /// The same as bytes of a form (product_quant.h); `offset` is used by kU8 only.
 void fill_strip_bytes(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row,
                       int32_t zero_point, ProductForm form, OffsetU8Fn offset, uint8_t* strip);

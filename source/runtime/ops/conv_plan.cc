@@ -108,7 +108,8 @@ void plan_tiles(ConvPlan& plan) {
     for (int64_t c = 0; c < s.oc;) {
       const int64_t left = stretch - c % stretch, panels = ceil_div(left, widest), unit = std::min<int64_t>(16, widest);
       const int64_t lanes = std::min(left, ceil_div(ceil_div(left, unit), panels) * unit);
-      const int64_t first = c / s.ocg * s.icg, end = ((c + lanes - 1) / s.ocg + 1) * s.icg,
+      const int64_t channels = plan.group_channels();
+      const int64_t first = c / s.ocg * channels, end = ((c + lanes - 1) / s.ocg + 1) * channels,
                     begin = first / kBlock * kBlock;
       add_tile(plan, c, lanes, begin, end - begin);
       c += lanes;

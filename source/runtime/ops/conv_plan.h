@@ -57,6 +57,10 @@ struct ConvPlan {
   ProductForm form = ProductForm::kF32;
   int64_t max_width = 16;  // of a panel, as the kernel's row says
   bool integer() const { return form != ProductForm::kF32; }
+  // Form kS16 with so few channels that half of a pair would be empty (first layers): the strip holds a pixel's
+  // channels and nothing else, a kernel row is one run of kw · ic values, and the phase has one tap a kernel row.
+  bool joined = false;
+  int64_t group_channels() const { return joined ? shape.kw * shape.ic : shape.icg; }
   std::vector<ConvPhase> phases;
   std::vector<ConvTile> tiles;
   int64_t panel_total = 0;   // elements a tap of all tiles

@@ -45,6 +45,13 @@ PanelGeometry panel_geometry(const ConvPhase& phase, const Item& item) {
   return g;
 }
 
+/// x of plan.joined: a row's values in one run.
+void join_geometry(PanelGeometry& g, const ConvShape& s, const ConvStrip& strip) {
+  g.x_block = kBlock;
+  g.x_row = strip.row_step * strip.width * s.ic;
+  g.x_col = strip.col_step * s.ic;
+}
+
 /// Points y at the item's first output; the tensor's elements are of type T.
 template <typename T>
 void set_output(PanelGeometry& g, const ConvShape& s, const ConvPhase& phase, const Item& item, T* y) {
@@ -92,6 +99,7 @@ struct FormS16 {
   using X = int16_t;
   using W = int16_t;
   static void fill(const ConvParams& c, const ConvPhase& phase, const int8_t* x, int64_t row, X* strip) {
+    if (c.plan.joined) return fill_strip_joined(c.plan.shape, phase, x, row, c.zero_point_x, c.widen, strip);
     fill_strip_s16(c.plan.shape, phase, c.plan.strip_blocks, x, row, c.zero_point_x, c.widen, strip);
   }
   static void set_item(const ConvParams&, int64_t, const Item&, Args&) {}
@@ -159,6 +167,7 @@ Status run_conv_integer(const Step& step, const RunContext& context) {
         const Item item = item_at(plan, phase, i);
         typename Form::Args args{};
         args.geometry = panel_geometry(phase, item);
+        if (plan.joined) join_geometry(args.geometry, s, phase.strip);
         args.epilogue = params.epilogue;
         set_input<Form>(args, params, phase, item, x, strip, filled);
         args.w = static_cast<const typename Form::W*>(params.packed) + phase.weights +
