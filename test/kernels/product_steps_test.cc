@@ -28,43 +28,56 @@ std::vector<int> group_of(const std::vector<int8_t>& w, int64_t width, int first
   return v;
 }
 
-TEST(ProductSteps, OrderKeepsEveryStepAndProvesWhatItSays) {
+/// The sum of the sorted steps that stem from natural step `s`, weight `i`.
+int weight_of(const SortedSteps& sorted, int64_t width, int64_t s, int64_t i) {
+  int sum = 0;
+  for (size_t k = 0; k < sorted.order.size(); ++k) {
+    if (sorted.order[k] == s) sum += sorted.w[k * size_t(8 * width) + size_t(i)];
+  }
+  return sum;
+}
+
+bool is_safe(const SortedSteps& sorted, int64_t width, int first, int count, int largest) {
+  for (int64_t l = 0; l < width; ++l) {
+    for (int g = 0; g < 2; ++g) {
+      if (may_leave_int16(group_of(sorted.w, width, first, count, l, g), largest)) return false;
+    }
+  }
+  return true;
+}
+
+TEST(ProductSteps, SortingKeepsEveryWeightAndProvesWhatItSays) {
   Random r(7);
-  int64_t kinds[3] = {};
-  for (int n = 0; n < 300; ++n) {
-    const int64_t steps = r.between(0, 40), width = r.chance(50) ? 8 : 16;
-    const int bound = r.chance(20) ? 127 : int(r.between(5, 127));
+  int64_t kinds[3] = {}, halved = 0;
+  for (int n = 0; n < 400; ++n) {
+    const int64_t steps = r.between(0, 30), width = r.chance(50) ? 8 : 16;
+    const int bound = r.chance(20) ? 127 : int(r.between(5, 127)), largest = r.chance(50) ? 127 : 255;
     std::vector<int8_t> w(size_t(steps * 8 * width));
     for (int8_t& v : w) v = int8_t(r.between(-bound, bound));
     if (steps > 0 && r.chance(10)) std::fill(w.begin(), w.end(), int8_t(-127));
-    const std::vector<int8_t> natural = w;
-    std::vector<int32_t> order(size_t(steps), -1);
-    const StepCounts counts = order_steps(w.data(), steps, width, 127, order.data());
-    ASSERT_EQ(counts.total(), steps);
+    const SortedSteps sorted = sort_steps(w.data(), steps, width, largest);
+    const StepCounts& counts = sorted.counts;
+    ASSERT_EQ(size_t(counts.total()), sorted.order.size());
+    ASSERT_EQ(sorted.w.size(), sorted.order.size() * size_t(8 * width));
     ASSERT_EQ(counts.twice % 2, 0);
+    ASSERT_TRUE(largest != 127 || counts.total() == steps) << "7 bits never need halves";
+    halved += counts.total() - steps;
     kinds[0] += counts.twice, kinds[1] += counts.once, kinds[2] += counts.pairs;
-    std::vector<int32_t> sorted = order;
-    std::sort(sorted.begin(), sorted.end());
     for (int64_t s = 0; s < steps; ++s) {
-      ASSERT_EQ(sorted[size_t(s)], s);
-      for (int64_t i = 0; i < 8 * width; ++i)
-        ASSERT_EQ(w[size_t(s * 8 * width + i)], natural[size_t(order[size_t(s)] * 8 * width + i)]);
+      for (int64_t i = 0; i < 8 * width; ++i) ASSERT_EQ(weight_of(sorted, width, s, i), w[size_t(s * 8 * width + i)]);
     }
-    for (int s = 0; s < counts.twice + counts.once; s += s < counts.twice ? 2 : 1) {
-      for (int64_t l = 0; l < width; ++l) {
-        for (int g = 0; g < 2; ++g)
-          ASSERT_FALSE(may_leave_int16(group_of(w, width, s, s < counts.twice ? 2 : 1, l, g), 127)) << s;
+    for (int s = 0; s < counts.twice + counts.once; s += s < counts.twice ? 2 : 1)
+      ASSERT_TRUE(is_safe(sorted, width, s, s < counts.twice ? 2 : 1, largest));
+    for (int s = counts.twice + counts.once; s < counts.total(); ++s) {
+      ASSERT_FALSE(is_safe(sorted, width, s, 1, largest)) << "could have been summed";
+      for (size_t i = 0; i < size_t(8 * width); i += 2) {
+        const size_t at = size_t(s) * size_t(8 * width) + i;
+        ASSERT_FALSE(may_leave_int16({sorted.w[at], sorted.w[at + 1]}, largest));
       }
-    }
-    for (int s = counts.twice + counts.once; s < steps; ++s) {  // the rest: some group of 4 must really be unsafe
-      bool unsafe = false;
-      for (int64_t l = 0; l < width; ++l) {
-        for (int g = 0; g < 2; ++g) unsafe = unsafe || may_leave_int16(group_of(w, width, s, 1, l, g), 127);
-      }
-      ASSERT_TRUE(unsafe);
     }
   }
   for (int64_t k : kinds) EXPECT_GT(k, 100);
+  EXPECT_GT(halved, 100);
 }
 
 // 258 · 127 = 32766 is the most a group may weigh on either side.
@@ -73,8 +86,7 @@ TEST(ProductSteps, TheLastSafeWeight) {
     std::vector<int8_t> w(8 * 16);
     for (int i = 0; i < 2; ++i) w[size_t(i)] = 127;  // lane 0, channels 0 and 1; channel 4 is in the second half
     w[4 * 16] = int8_t(last);
-    int32_t order = 0;
-    return order_steps(w.data(), 1, 16, 127, &order).once;
+    return sort_steps(w.data(), 1, 16, 127).counts.once;
   };
   EXPECT_EQ(kind(4), 1);
   EXPECT_EQ(kind(5), 0);

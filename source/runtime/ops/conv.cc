@@ -25,51 +25,6 @@ Status pack_bytes(OpPrepare& p, ConvParams& c, const int8_t* source) {
   return {};
 }
 
-/// Packed weights of form kSteps, behind the sums their bias needs, the kinds of steps and their order.
-Status pack_steps(OpPrepare& p, ConvParams& c, const int8_t* source) {
-  const ConvPlan& plan = c.plan;
-  size_t taps = 0;
-  for (const ConvPhase& phase : plan.phases) taps += phase.taps.size();
-  const size_t sums = plan.phases.size() * size_t(plan.slots), panels = plan.phases.size() * plan.tiles.size(),
-               steps = taps * size_t(plan.steps);
-  const size_t head = align_up((sums + steps) * sizeof(int32_t) + panels * sizeof(StepCounts));
-  LQ_ASSIGN_OR_RETURN(const void* packed,
-                      p.packs.get(p.pack_key("conv_steps"), head + size_t(plan.weight_total), [&](void* out) {
-                        int32_t* sum = static_cast<int32_t*>(out);
-                        auto* counts = reinterpret_cast<StepCounts*>(sum + sums);
-                        pack_conv_steps(plan, c.strides, source, static_cast<int8_t*>(out) + head, sum, counts,
-                                        reinterpret_cast<int32_t*>(counts + panels));
-                      }));
-  c.packed = static_cast<const uint8_t*>(packed) + head;
-  const int32_t* sum = static_cast<const int32_t*>(packed);
-  for (size_t i = 0; i < sums; ++i)
-    c.bias[i] = int32_t(uint32_t(c.bias[i]) - uint32_t(c.zero_point_x) * uint32_t(sum[i]));
-  c.step_counts = reinterpret_cast<const StepCounts*>(sum + sums);
-  const int32_t* order = reinterpret_cast<const int32_t*>(c.step_counts + panels);
-  StepShares shares;
-  for (size_t i = 0; i < plan.phases.size(); ++i) {
-    const ConvPhase& phase = plan.phases[i];
-    const ConvStrip& strip = phase.strip;
-    const int64_t block = (strip.direct ? plan.shape.ih * plan.shape.iw : strip.height * strip.width) * kBlock;
-    for (size_t t = 0; t < plan.tiles.size(); ++t) {
-      shares.add(c.step_counts[i * plan.tiles.size() + t], plan.tiles[t].width);
-      for (int64_t n = plan.tiles[t].steps * int64_t(phase.taps.size()); n > 0; --n, ++order) {
-        // A phase without outputs has no strip either.
-        const int64_t tap = strip.tap.empty() ? 0 : strip.tap[size_t(*order) % phase.taps.size()];
-        const int64_t at = *order / int64_t(phase.taps.size()) * block + tap;
-        c.step_at.push_back(int32_t(at));  // steps_fit: it does
-      }
-    }
-  }
-  p.step.detail = shares.text();
-  return {};
-}
-
-/// Steps count input elements in 32 bits: an image and every strip (kMaxStripBytes) must.
-bool steps_fit(const ConvShape& s) {
-  return saturating_product({s.in_blocks() * kBlock, s.ih, s.iw}) < (int64_t(1) << 31);
-}
-
 /// int8: constants, packed weights and kernels.
 Status prepare_s8(OpPrepare& p, ConvParams& c, const KernelRow& row) {
   const Tensor &x = p.input(0), &w = p.input(1), &y = p.output(0);
@@ -86,8 +41,9 @@ Status prepare_s8(OpPrepare& p, ConvParams& c, const KernelRow& row) {
   for (size_t i = 0; i < plan.phases.size(); ++i)
     fill_slots(plan.tiles, bias.data(), c.bias.data() + i * size_t(plan.slots));
   const int8_t* source = w.data.as<int8_t>();
-  if (plan.form == ProductForm::kSteps) {
-    LQ_RETURN_IF_ERROR(pack_steps(p, c, source));
+  if (is_step_form(plan.form)) {
+    LQ_RETURN_IF_ERROR(pack_steps(p, c));
+    c.offset = reinterpret_cast<OffsetU8Fn>(find_kernel("offset_u8", p.isa)->fn);
     c.conv_steps = reinterpret_cast<ConvStepsFn>(row.fn);
     p.set(row.name, row.isa, run_conv_steps);
     return {};
@@ -193,6 +149,13 @@ Status prepare_conv_panels(OpPrepare& p, const ConvShape& shape, std::vector<Con
   if (integer) c.plan.max_width = row->panel_width;
   c.strides = conv_weight_strides(shape, transposed);
   c.plan.joined = c.plan.form == ProductForm::kS16 && !transposed && joining_pays(shape);
+  if (c.plan.form == ProductForm::kS16 && !c.plan.joined && p.input(1).is_constant()) {
+    const KernelRow* steps = find_kernel("conv_steps_u8", p.isa);
+    if (steps->isa != Isa::kScalar && steps->isa == row->isa && fits_byte_kernels(p.input(1))) {
+      LQ_ASSIGN_OR_RETURN(const bool pay, steps_u8_pay(p, c.plan, c.strides));
+      if (pay) row = steps, c.plan.form = ProductForm::kStepsU8;
+    }
+  }
   const int64_t element = strip_element(c.plan.form);
   if (c.plan.joined) {
     const int64_t panels = (shape.oc + c.plan.max_width - 1) / c.plan.max_width;

@@ -7,6 +7,7 @@
 #include "runtime/ops/conv_run.h"
 #include "runtime/ops/depthwise_split.h"
 #include "runtime/ops/product_quant.h"
+#include "runtime/ops/scratch.h"
 
 namespace lq {
 namespace {
@@ -173,7 +174,7 @@ Status prepare_depthwise_taps(OpPrepare& p, const ConvShape& s, const KernelRow&
   // The kernel computes up to 3 outputs more than a row has.
   const ConvStrip& strip = d.phase.strip;
   d.worker_bytes = align_up(size_t((strip.height * strip.width + 3 * strip.col_step) * kBlock) + 64);
-  p.step.scratch_bytes = d.worker_bytes * size_t(p.threads);
+  p.step.scratch_bytes = scratch_total(0, d.worker_bytes, p.threads);
   d.kernel = reinterpret_cast<DepthwiseTapsFn>(row.fn);
   d.offset = reinterpret_cast<OffsetU8Fn>(find_kernel("offset_u8", p.isa)->fn);
   p.set(row.name, row.isa, run_depthwise_taps);

@@ -127,16 +127,8 @@ void pack_conv_bytes(const ConvPlan& plan, const WeightStrides& strides, const i
                                     : pack_integer<4>(plan, strides, w, out, sums);
 }
 
-void pack_conv_steps(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, int8_t* out, int32_t* sums,
-                     StepCounts* counts, int32_t* order) {
+void pack_conv_steps(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, int8_t* out, int32_t* sums) {
   pack_integer<4, 8>(plan, strides, w, out, sums);
-  for (const ConvPhase& phase : plan.phases) {
-    const int64_t taps = int64_t(phase.taps.size());
-    for (const ConvTile& t : plan.tiles) {
-      *counts++ = order_steps(out + phase.weights + t.panel * taps, t.steps * taps, t.width, kLargestStepByte, order);
-      order += t.steps * taps;
-    }
-  }
 }
 
 void fill_strip_s16(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row,
@@ -185,7 +177,7 @@ std::vector<int8_t> join_weights(const ConvShape& s, const int8_t* w) {
 void fill_strip_bytes(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row,
                       int32_t zero_point, ProductForm form, OffsetU8Fn offset, uint8_t* strip) {
   const auto convert = [&](const int8_t* in, ptrdiff_t step, uint8_t* out, int64_t pixels) {
-    if (form == ProductForm::kU8) return offset({in, step, out, pixels});
+    if (byte_offset(form) != 0) return offset({in, step, out, pixels});
     if (step == kBlock) {
       std::memcpy(out, in, size_t(pixels * kBlock));
       return;

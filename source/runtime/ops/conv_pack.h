@@ -1,7 +1,6 @@
 // Weights into the panels of conv_kernels.h, and int8 / float rows into strips.
 #pragma once
 #include "runtime/ops/conv_plan.h"
-#include "runtime/ops/product_steps.h"
 
 namespace lq {
 
@@ -9,9 +8,8 @@ namespace lq {
 void pack_conv_s16(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, int16_t* out);
 /// Also the sum of each slot's weights in each phase, [phase][slot], modulo 2^32.
 void pack_conv_bytes(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, int8_t* out, int32_t* sums);
-/// Form kSteps: as pack_conv_bytes, each panel's steps sorted; counts: [phase][tile], order: [phase][step], by tile.
-void pack_conv_steps(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, int8_t* out, int32_t* sums,
-                     StepCounts* counts, int32_t* order);
+/// The step forms, in natural order: [blocks][taps][2][width][4], a tail filled up to 8 channels. `sums` may be null.
+void pack_conv_steps(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, int8_t* out, int32_t* sums);
 void pack_conv_f32(const ConvPlan& plan, const WeightStrides& strides, const float* w, float* out);
 
 /// Output rows [row, row + strip.rows) of image `x` (the blocks of one image, NCHWc8) as int16 without zero point.
@@ -22,7 +20,7 @@ void fill_strip_joined(const ConvShape& s, const ConvPhase& phase, const int8_t*
                        WidenS8Fn widen, int16_t* strip);
 /// Weights in the order plan.joined takes them: [output][kernel row][kernel column][channel].
 std::vector<int8_t> join_weights(const ConvShape& s, const int8_t* w);
-/// The same as bytes of a form (product_quant.h); `offset` is used by kU8 only.
+/// The same as bytes of a form (product_quant.h); `offset` is used if the form has one.
 void fill_strip_bytes(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row,
                       int32_t zero_point, ProductForm form, OffsetU8Fn offset, uint8_t* strip);
 /// The same for floats. `channel`: the first of `channels` to take; not a multiple of 8 only with `gather`.

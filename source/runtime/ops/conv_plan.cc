@@ -34,12 +34,10 @@ void add_tile(ConvPlan& plan, int64_t channel, int64_t lanes, int64_t in_begin, 
   t.panel = plan.panel_total;
   t.slot = plan.slots;
   t.steps = t.blocks + (t.tail > 0 ? 1 : 0);
-  t.first_step = plan.steps;
   const int64_t together = channels_together(plan.form);
   const int64_t channels = int64_t(t.blocks) * kBlock + ceil_div(t.tail, together) * together;
   plan.panel_total += channels * t.width;
   plan.slots += t.width;
-  plan.steps += t.steps;
   plan.tiles.push_back(t);
 }
 

@@ -48,8 +48,7 @@ struct ConvTile {
   int32_t blocks, tail;  // as PanelGeometry
   int64_t panel;         // elements a tap of all tiles before this one
   int32_t slot;          // where its `width` constants (bias, multiplier) begin
-  int32_t steps;         // form kSteps: steps a tap
-  int64_t first_step;    // and those of all tiles before this one
+  int32_t steps;         // of a step form: steps a tap
 };
 
 struct ConvPlan {
@@ -66,7 +65,6 @@ struct ConvPlan {
   int64_t panel_total = 0;   // elements a tap of all tiles
   int64_t weight_total = 0;  // elements of all phases
   int32_t slots = 0;         // constants of all tiles
-  int64_t steps = 0;         // steps a tap of all tiles
   int64_t strip_blocks = 0;  // blocks in a strip: integer forms all channels, float one group's
   bool gather = false;       // float: a group's channels don't start at a block, the strip collects them
   bool scatter = false;      // float: a group's outputs don't fill blocks, results go through a buffer

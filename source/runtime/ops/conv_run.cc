@@ -118,12 +118,11 @@ struct FormBytes {
 struct FormSteps : FormBytes {
   using Args = ConvStepsArgs;
   static void set_item(const ConvParams& c, int64_t phase, const Item& item, Args& args) {
-    int64_t first = 0;
-    for (int64_t i = 0; i < phase; ++i) first += c.plan.steps * int64_t(c.plan.phases[size_t(i)].taps.size());
-    const int64_t taps = int64_t(c.plan.phases[size_t(phase)].taps.size());
-    args.at = c.step_at.data() + first + item.tile.first_step * taps;
-    const StepCounts& counts = c.step_counts[phase * int64_t(c.plan.tiles.size()) + (&item.tile - c.plan.tiles.data())];
-    args.twice = counts.twice, args.once = counts.once, args.pairs = counts.pairs;
+    const int64_t tile = &item.tile - c.plan.tiles.data();
+    const StepPanel& panel = c.step_panels[size_t(phase * int64_t(c.plan.tiles.size()) + tile)];
+    args.w = static_cast<const int8_t*>(c.packed) + panel.weights;
+    args.at = c.step_at.data() + panel.first_step;
+    args.twice = panel.counts.twice, args.once = panel.counts.once, args.pairs = panel.counts.pairs;
   }
   static void run(const ConvParams& c, const Args& args) { c.conv_steps(args); }
 };

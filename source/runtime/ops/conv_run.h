@@ -4,8 +4,15 @@
 
 #include "runtime/ops/conv_pack.h"
 #include "runtime/ops/conv_plan.h"
+#include "runtime/ops/product_steps.h"
 
 namespace lq {
+
+/// A panel of a step form: where its weights and its steps begin.
+struct StepPanel {
+  int64_t weights, first_step;
+  StepCounts counts;
+};
 
 struct ConvParams {
   ConvPlan plan;
@@ -16,13 +23,13 @@ struct ConvParams {
   bool bias_at_run = false;      // float: the bias is no constant
   bool float_output = true;
   int32_t zero_point_x = 0;
-  Epilogue epilogue{};                      // int8
-  FloatClamp clamp{};                       // float
-  ConvS8Fn conv_s8 = nullptr;               // form kS16
-  ConvByteFn conv_bytes = nullptr;          // the dot-product forms
-  ConvStepsFn conv_steps = nullptr;         // form kSteps
-  const StepCounts* step_counts = nullptr;  // [phase][tile]
-  std::vector<int32_t> step_at;             // [phase][step of its tiles]: where a step reads, from the pixel
+  Epilogue epilogue{};                 // int8
+  FloatClamp clamp{};                  // float
+  ConvS8Fn conv_s8 = nullptr;          // form kS16
+  ConvByteFn conv_bytes = nullptr;     // the dot-product forms
+  ConvStepsFn conv_steps = nullptr;    // the step forms
+  std::vector<StepPanel> step_panels;  // [phase][tile]
+  std::vector<int32_t> step_at;        // of all panels: where a step reads, from the pixel
   ConvF32Fn conv_f32 = nullptr;
   WidenS8Fn widen = nullptr;
   OffsetU8Fn offset = nullptr;
@@ -53,6 +60,14 @@ Result<bool> check_conv(const OpPrepare& p, const ConvShape& s);
 /// Shared by Conv and ConvTranspose: everything behind the choice of phases.
 Status prepare_conv_panels(OpPrepare& p, const ConvShape& shape, std::vector<ConvPhase> phases, bool transposed,
                            bool integer);
+
+// conv_steps.cc: the step forms.
+/// Steps count input elements in 32 bits: an image and every strip (kMaxStripBytes) must.
+bool steps_fit(const ConvShape& s);
+/// An integer layer whose x may hold any int8: is form kStepsU8 cheaper than int16? Counted once a layer.
+Result<bool> steps_u8_pay(OpPrepare& p, const ConvPlan& plan, const WeightStrides& strides);
+/// Sets c.packed, bias, step_panels and step_at; strips must be planned.
+Status pack_steps(OpPrepare& p, ConvParams& c);
 
 Status prepare_conv_transpose(OpPrepare& p);  // conv_transpose.cc
 

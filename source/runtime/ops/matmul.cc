@@ -66,8 +66,10 @@ Status pack_bytes(OpPrepare& p, MatMulParams& m) {
         pack_tile_bytes(m.shape, m.layout, source + m.shape.b_offset[i], t, panel,
                         static_cast<int32_t*>(out) + i * slots + size_t(t * m.layout.panel));
         if (!steps) continue;
-        *counts++ = order_steps(panel, panel_steps, m.layout.width(t), kLargestStepByte, order);
-        order += panel_steps;
+        const SortedSteps sorted = sort_steps(panel, panel_steps, m.layout.width(t), kLargestStepByte);
+        *counts++ = sorted.counts;
+        order = std::copy(sorted.order.begin(), sorted.order.end(), order);
+        std::copy(sorted.w.begin(), sorted.w.end(), panel);
       }
     }
   };

@@ -11,8 +11,9 @@
 namespace lq {
 
 /// What the panel kernels multiply (conv_kernels.h): floats, int16 by int16, bytes in one of three dot-product forms,
-/// or bytes in steps (x is q, known to be 0…127).
-enum class ProductForm : uint8_t { kF32, kS16, kU8, kS8x4, kS8x8, kSteps };
+/// or bytes in steps: x is q, known to be 0…127 (kSteps), or q + 128 (kStepsU8).
+enum class ProductForm : uint8_t { kF32, kS16, kU8, kS8x4, kS8x8, kSteps, kStepsU8 };
+constexpr bool is_step_form(ProductForm f) { return f >= ProductForm::kSteps; }
 constexpr bool is_byte_form(ProductForm f) { return f >= ProductForm::kU8; }
 /// Input channels a panel rounds up to.
 constexpr int64_t channels_together(ProductForm f) {
@@ -22,15 +23,14 @@ constexpr int64_t channels_together(ProductForm f) {
                                                             : 8;
 }
 /// Output channels a panel rounds up to.
-constexpr int64_t panel_unit(ProductForm f) {
-  return is_byte_form(f) && f != ProductForm::kSteps ? 2 * kBlock : kBlock;
-}
-/// The largest byte of form kSteps, which its proofs assume.
+constexpr int64_t panel_unit(ProductForm f) { return is_byte_form(f) && !is_step_form(f) ? 2 * kBlock : kBlock; }
+/// The largest byte of form kSteps, and of the forms with an offset: what proofs assume.
 inline constexpr int32_t kLargestStepByte = 127;
+constexpr int32_t largest_byte(ProductForm f) { return f == ProductForm::kSteps ? kLargestStepByte : 255; }
 /// Bytes of an element of a strip and of a panel.
 constexpr int64_t strip_element(ProductForm f) { return f == ProductForm::kF32 ? 4 : f == ProductForm::kS16 ? 2 : 1; }
 /// Byte forms: what x holds beyond q.
-constexpr int32_t byte_offset(ProductForm f) { return f == ProductForm::kU8 ? 128 : 0; }
+constexpr int32_t byte_offset(ProductForm f) { return f == ProductForm::kU8 || f == ProductForm::kStepsU8 ? 128 : 0; }
 
 /// The kernel of `operation` ("conv" or "gemm") for int8 by int8 and the form of its operands: bytes where the
 /// processor multiplies them (in steps only if x fits), else kS16. `x`: what values of x are stored.
