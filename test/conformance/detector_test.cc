@@ -9,6 +9,7 @@
 
 #include "conformance/detectors.h"
 #include "conformance/quantized_case.h"
+#include "conformance/task_case.h"
 
 namespace lq::conformance {
 namespace {
@@ -16,15 +17,17 @@ namespace {
 struct DetectorCase {
   std::string model;                       // name of its ModelCase
   std::map<std::string, size_t> expected;  // what is in the image, counted by eye (the pack's MANIFEST.md)
+  bool exact = true;                       // INT8 finds just as many of them
 };
 inline void PrintTo(const DetectorCase& d, std::ostream* out) { *out << d.model; }
 
-/// 26.jpg is a crowd of some 60 faces that nobody counted. FastestDet sees the four persons; the frisbee scores 0.51.
+/// 26.jpg is a crowd of some 60 faces that nobody counted. FastestDet sees the four persons; the frisbee scores 0.51,
+/// and in the other picture a third object 0.638, close to its threshold of 0.65.
 std::vector<DetectorCase> detector_cases() {
   return {
       {"yunet", {{"2.jpg", 4}, {"5.jpg", 1}, {"9.jpg", 8}, {"16.jpg", 9}}},
       {"ultraface", {{"2.jpg", 4}, {"5.jpg", 1}, {"9.jpg", 8}, {"16.jpg", 9}}},
-      {"fastestdet", {{"fd_3.jpg", 4}, {"yfv2_test.jpg", 2}}},
+      {"fastestdet", {{"fd_3.jpg", 4}, {"yfv2_test.jpg", 2}}, false},
   };
 }
 
@@ -87,7 +90,7 @@ TEST_P(Detectors, Int8FindsWhatFloatFinds) {
   ASSERT_TRUE(float_session.ok() && int8_session.ok());
   EXPECT_GE((*int8_session)->int8_mac_share(), 0.9) << "hardly anything of it is INT8";
 
-  size_t known = 0;
+  size_t known = 0, of_both[2] = {0, 0};
   std::vector<float> overlaps;
   for (size_t i = 0; i < images->size(); ++i) {
     SCOPED_TRACE(images->name(i));
@@ -99,8 +102,13 @@ TEST_P(Detectors, Int8FindsWhatFloatFinds) {
     if (counted != d.expected.end()) {
       ++known;
       EXPECT_EQ(wanted->sure.size(), counted->second) << "the float model or its decoding is wrong";
+      if (d.exact) {
+        EXPECT_EQ(found->sure.size(), counted->second);
+      }
     }
-    // Counts may differ by boxes whose score lies within kLeniency of the threshold; the pairs below say which those are.
+    of_both[0] += wanted->sure.size(), of_both[1] += found->sure.size();
+    // Elsewhere counts may differ by boxes whose score lies within kLeniency of the threshold: 26.jpg has a face of
+    // 0.7001 and one of 0.6992 beside the 0.7 of RFB. The pairs below say which those are.
     std::printf("  %s %s: %zu in float, %zu in INT8\n", c.name.c_str(), images->name(i).c_str(), wanted->sure.size(),
                 found->sure.size());
     const auto is_missed = [](float overlap) { return overlap < kLeastOverlap; };
@@ -115,6 +123,8 @@ TEST_P(Detectors, Int8FindsWhatFloatFinds) {
   const double mean = std::accumulate(overlaps.begin(), overlaps.end(), 0.0) / double(overlaps.size());
   std::printf("  %s: %zu boxes, IoU mean %.3f, lowest %.3f\n", c.name.c_str(), overlaps.size(), mean,
               double(*std::min_element(overlaps.begin(), overlaps.end())));
+  print_task(c.name + ": boxes found; their mean IoU with float's", text("%zu", of_both[0]),
+             text("%zu; %.3f", of_both[1], mean), "the same, ≥ 0.9");
   EXPECT_GE(mean, kLeastMeanOverlap);
 }
 

@@ -99,18 +99,23 @@ Result<std::string> calibration_folder(const ModelCase& c, const ModelIr& ir, co
   return (scratch / "calib").string();
 }
 
-Result<QuantizedCase> quantize_case(const ModelCase& c, const ScratchFolder& scratch, size_t samples) {
-  QuantizedCase q;
-  LQ_ASSIGN_OR_RETURN(q.ir, import_case(c));
-  LQ_ASSIGN_OR_RETURN(q.calibration_folder, calibration_folder(c, q.ir, scratch));
+Status quantize_on(const ModelCase& c, const std::string& folder, size_t samples, ModelIr& ir, double max_drop) {
   QuantizeOptions options;
-  options.calibration_dir = q.calibration_folder;
+  options.calibration_dir = folder;
   options.max_samples = samples;
   options.compare_samples = 0;
   options.input_shapes = c.shapes;
   options.threads = 2;
-  if (c.for_avx2) options.target = calibration::Target::kAvx2;
-  LQ_RETURN_IF_ERROR(quantize(q.ir, options).status());
+  if (c.for_avx2) options.target = "avx2";
+  if (max_drop > 0) options.max_drop = max_drop;
+  return quantize(ir, options).status();
+}
+
+Result<QuantizedCase> quantize_case(const ModelCase& c, const ScratchFolder& scratch, size_t samples) {
+  QuantizedCase q;
+  LQ_ASSIGN_OR_RETURN(q.ir, import_case(c));
+  LQ_ASSIGN_OR_RETURN(q.calibration_folder, calibration_folder(c, q.ir, scratch));
+  LQ_RETURN_IF_ERROR(quantize_on(c, q.calibration_folder, samples, q.ir));
   return q;
 }
 

@@ -32,6 +32,9 @@ Result<ModelIr> import_case(const ModelCase& c);
 /// pack's reference inputs where it has them, otherwise smooth values with some noise (integers: small ones).
 Result<std::string> calibration_folder(const ModelCase& c, const ModelIr& ir, const ScratchFolder& scratch);
 
+/// Default options, on at most `samples` samples of `folder` (0: all). max_drop > 0: as --max-drop.
+Status quantize_on(const ModelCase& c, const std::string& folder, size_t samples, ModelIr& ir, double max_drop = 0);
+
 struct QuantizedCase {
   ModelIr ir;
   std::string calibration_folder;
