@@ -1,16 +1,20 @@
 // quantize: float ONNX in, INT8 model out.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <thread>
 
 #include "base/file.h"
+#include "calibration/collector.h"
+#include "calibration/npy.h"
 #include "format/model_file.h"
 #include "libquant/quantizer.hpp"
 #include "model_args.h"
 #include "onnx/exporter.h"
 #include "quantization/node_requests.h"
 #include "quantization/options.h"
+#include "quantization/repro.h"
 #include "quantization/report_json.h"
 #include "runtime/prepare_graph.h"
 
@@ -19,7 +23,7 @@ namespace {
 
 struct Options {
   ModelArgs model;
-  std::string output, json, export_qdq, save_plan, report;
+  std::string output, json, export_qdq, save_plan, report, dump_repro;
   std::vector<std::string> precision;
   double max_drop = 0;
   QuantizeOptions quantize;
@@ -68,8 +72,8 @@ void print_warnings(const QuantizeReport& r) {
 
 /// Which operators --max-drop gave back to float, and the price.
 void print_mixed_precision(const QuantizeReport::MixedPrecision& m) {
-  std::printf("max-drop %g: %s on %zu samples %.2f -> %.2f\n", m.max_drop, m.metric.c_str(), m.samples, m.drop_before,
-              m.drop_after);
+  std::printf("max-drop %g: %s on %zu samples %.2f -> %.2f%s\n", m.max_drop, m.metric.c_str(), m.samples, m.drop_before,
+              m.drop_after, m.standard_error > 0 ? format(" ± %.2f", m.standard_error).c_str() : "");
   size_t kept = 0;
   for (const auto& layer : m.layers) kept += layer.kept_float ? 1 : 0;
   if (m.layers.empty()) return;
@@ -176,7 +180,62 @@ Status write_files(const Options& o, const ModelIr& ir, const QuantizeReport& re
   return {};
 }
 
+/// A file or folder name that any system takes.
+std::string plain_name(std::string name) {
+  for (char& c : name) {
+    if (std::strchr("/\\:*?\"<>| ", c) != nullptr) c = '_';
+  }
+  return name;
+}
+
+/// --dump-repro: FOLDER/model.onnx with the one operator, FOLDER/calib with what it reads on a few samples.
+Status dump_repro(const Options& o) {
+  constexpr size_t kSamples = 8;
+  namespace fs = std::filesystem;
+  const fs::path folder = o.output.empty() ? plain_name(o.dump_repro) + ".repro" : o.output;
+  if (fs::exists(folder)) return invalid_argument(folder.string() + ": exists already; name another one with -o");
+  LQ_ASSIGN_OR_RETURN(ModelIr ir, o.model.load());
+  LQ_ASSIGN_OR_RETURN(const auto shapes, o.model.input_shapes());
+  QuantizeOptions shape_options;
+  shape_options.input_shapes = shapes;
+  LQ_RETURN_IF_ERROR(check_shapes(ir, shape_options).with_context(o.model.path()));
+  const size_t most = o.quantize.max_samples > 0 ? std::min(o.quantize.max_samples, kSamples) : kSamples;
+  LQ_ASSIGN_OR_RETURN(const auto source, calibration::DataSource::open(o.quantize.calibration_dir,
+                                                                      calibration::input_specs(ir, shapes), most));
+  quantization::MeasureOptions measure;
+  measure.run.threads = thread_count(o.threads);
+  LQ_ASSIGN_OR_RETURN(const quantization::Repro repro, quantization::cut_out(ir, o.dump_repro, source, measure));
+  const Graph& graph = repro.model.main();
+  std::error_code error;
+  fs::create_directories(folder / "calib", error);
+  if (error) return io_error(folder.string() + ": cannot be made: " + error.message());
+  const auto write = [&]() -> Status {
+    LQ_RETURN_IF_ERROR(export_onnx(repro.model, (folder / "model.onnx").string()));
+    for (size_t i = 0; i < graph.inputs.size(); ++i) {
+      const std::string name = plain_name(graph.tensor(graph.inputs[i]).name);
+      const fs::path place = graph.inputs.size() == 1 ? folder / "calib" : folder / "calib" / name;
+      fs::create_directories(place, error);
+      for (size_t s = 0; s < repro.samples.size(); ++s) {
+        const calibration::HostTensor& t = repro.samples[s][i];
+        const std::string path = (place / ("sample" + std::to_string(s) + ".npy")).string();
+        LQ_RETURN_IF_ERROR(calibration::write_npy(path, t.dtype, t.shape, t.data.data()));
+      }
+    }
+    return {};
+  };
+  const Status written = write();
+  if (!written.ok()) fs::remove_all(folder, error);
+  LQ_RETURN_IF_ERROR(written);
+  if (!o.quiet) {
+    std::printf("repro %s: %s and its inputs on %zu samples; quantize --calib %s %s\n", folder.c_str(),
+                node_label(graph, graph.nodes[0]).c_str(), repro.samples.size(), (folder / "calib").c_str(),
+                (folder / "model.onnx").c_str());
+  }
+  return {};
+}
+
 Status run(Options o) {
+  if (!o.dump_repro.empty()) return dump_repro(o);
   if (o.output.empty()) o.output = default_output(o.model.path());
   for (const std::string& text : o.precision) {
     LQ_ASSIGN_OR_RETURN(PrecisionRule rule, quantization::parse_precision_rule(text));
@@ -233,9 +292,12 @@ int main(int argc, char** argv) {
   app.add_option("--weights", q.weights, "default per-channel")
       ->type_name("per-channel|per-tensor")
       ->group("Quantization");
+  app.add_option("--weight-scale", q.weight_scale, "largest weight, least squared error, or ADMM (default max)")
+      ->type_name("max|mse|admm")
+      ->group("Quantization");
   app.add_option("--rounding", q.rounding,
-                 "of weights; adaround: so that results of products change least (default nearest)")
-      ->type_name("nearest|adaround")
+                 "of weights; adaround: so that results of products change least; auto (default): that, if it gains")
+      ->type_name("auto|nearest|adaround")
       ->group("Quantization");
   app.add_option("--bias-correction", q.bias_correction, "take mean errors of products out of their bias (default on)")
       ->type_name("on|off")
@@ -295,6 +357,10 @@ int main(int argc, char** argv) {
       ->type_name("FILE.html");
   app.add_option("--save-plan", o.save_plan, "write options, precisions and ranges as JSON, to edit and give to --plan")
       ->type_name("FILE.json");
+  CLI::Option* dump = app.add_option("--dump-repro", o.dump_repro,
+                                     "write only a folder with this operator as ONNX and its inputs, for a bug report")
+                          ->type_name("NODE")
+                          ->needs(app.get_option("--calib"));
   CLI::Option* verbose = app.add_flag("--verbose", o.verbose, "every operator");
   app.add_flag("--quiet", o.quiet, "no progress, no report")->excludes(verbose);
   // What would have no effect is refused: a plan holds the options that decide the result.
@@ -304,6 +370,12 @@ int main(int argc, char** argv) {
     plan->excludes(app.get_option(name)), only_float->excludes(app.get_option(name));
   for (const char* name : {"--calib", "--export-qdq", "--plan", "--save-plan", "--drop-outliers"})
     only_float->excludes(app.get_option(name));
+  // It quantizes nothing.
+  for (const std::string& name : in_plan) {
+    if (name != "--max-samples") dump->excludes(app.get_option(name));
+  }
+  for (const char* name : {"--plan", "--float", "--drop-outliers", "--json", "--export-qdq", "--report", "--save-plan"})
+    dump->excludes(app.get_option(name));
   o.model.add_preprocessing(app);
   return run_tool(app, "quantize", argc, argv, [&] { return run(o); });
 }

@@ -26,11 +26,12 @@ struct QuantizeOptions {
   std::string calibration_dir;                               // samples; needed unless float_only
   size_t max_samples = 0;                                    // evenly spaced over the sorted names; 0: all
   std::map<std::string, std::vector<int64_t>> input_shapes;  // by input name; for free dimensions other than the batch
-  std::string method = "kl";                                 // kl, minmax, percentile[:P], mse
+  std::string method = "kl";                                 // kl, minmax, percentile[:P], mse, ema[:D], admm, auto
   std::string activation = "auto";                           // auto, symmetric, asymmetric
   std::string target = "any";                                // any, avx2
   std::string weights = "per-channel";                       // per-channel, per-tensor
-  std::string rounding = "nearest";                          // nearest, adaround
+  std::string weight_scale = "max";                          // max, mse, admm
+  std::string rounding = "auto";                             // auto, nearest, adaround
   std::string bias_correction = "on";                        // on, off: mean errors of products taken out of their bias
   std::vector<std::string> skip;  // regular expressions of nodes that stay float; one without a match is an error
   std::vector<PrecisionRule> precision;  // in order, a later one overrides an earlier one; skip overrides them all
@@ -100,6 +101,7 @@ struct QuantizeReport {
     };
     std::string metric;
     double max_drop = 0, drop_before = 0, drop_after = 0;
+    double standard_error = 0;   // of drop_after, with labels: the two together were held below max_drop
     double float_mac_share = 0;  // of multiply-adds that went back to float: the price
     size_t samples = 0;
     double one_sample = 0;       // points that one sample is worth; 0 for rms errors

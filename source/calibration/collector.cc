@@ -88,9 +88,16 @@ std::vector<InputSpec> input_specs(const ModelIr& model, const std::map<std::str
 Status RangeCollection::merge(const RangeCollection& other) {
   LQ_RETURN_IF_ERROR(check_same_taps(names, other.names));
   for (size_t t = 0; t < stats.size(); ++t) stats[t].merge(other.stats[t]);
+  of_sample.insert(other.of_sample.begin(), other.of_sample.end());
   used += other.used;
   skipped.insert(skipped.end(), other.skipped.begin(), other.skipped.end());
   return {};
+}
+
+std::vector<ValueRange> RangeCollection::samples_of(size_t tap) const {
+  std::vector<ValueRange> ranges;
+  for (const auto& [name, of_taps] : of_sample) ranges.push_back(of_taps[tap]);
+  return ranges;
 }
 
 Status HistogramCollection::merge(const HistogramCollection& other) {
@@ -123,14 +130,19 @@ Result<RangeCollection> Collector::collect_ranges(const DataSource& source) cons
   const size_t taps = state_->places.size();
   SampleRunner runner(state_->model, source, state_->options, 1);
   std::vector<std::vector<RangeStats>> partial(size_t(runner.threads()), std::vector<RangeStats>(taps));
+  std::vector<std::map<std::string, std::vector<ValueRange>>> of_sample(partial.size());
   LQ_RETURN_IF_ERROR(runner.run([&](int worker, const Session& session, const Sample& sample) {
     for (size_t t = 0; t < taps; ++t) {
       size_t count = 0;
       const float* values = tap_values(state_->places[t], session, sample, count);
-      partial[size_t(worker)][t].add(values, count, sample.name);
+      RangeStats own;
+      own.add(values, count, sample.name);
+      partial[size_t(worker)][t].merge(own);
+      of_sample[size_t(worker)][sample.name].push_back(own.range());
     }
   }));
-  RangeCollection result{state_->names, std::move(partial[0]), runner.used(), runner.skipped()};
+  RangeCollection result{state_->names, std::move(partial[0]), {}, runner.used(), runner.skipped()};
+  for (auto& of_worker : of_sample) result.of_sample.merge(of_worker);
   for (size_t w = 1; w < partial.size(); ++w) {
     for (size_t t = 0; t < taps; ++t) result.stats[t].merge(partial[w][t]);
   }

@@ -37,9 +37,12 @@ struct CollectorOptions {
 struct RangeCollection {
   std::vector<std::string> names;      // of the tapped tensors
   std::vector<RangeStats> stats;       // one per tap
+  /// Each sample's own ranges, one per tap: what a moving average needs. The only statistic that grows with samples.
+  std::map<std::string, std::vector<ValueRange>> of_sample;  // by name
   size_t used = 0;                     // samples that counted
   std::vector<SkippedSample> skipped;  // by sample order; unreadable, or of a shape the model refuses
   Status merge(const RangeCollection& other);
+  std::vector<ValueRange> samples_of(size_t tap) const;  // in the order of their names
 };
 
 /// Pass 2, on the ranges of pass 1 (merged over all parts first).

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <mutex>
 #include <set>
 
 #include "base/file.h"
@@ -171,7 +172,38 @@ Result<DataSource> DataSource::open_files(const std::string& folder, const std::
   return source;
 }
 
+struct DataSource::Cache {
+  std::mutex mutex;
+  size_t free_bytes = 0;
+  std::vector<std::shared_ptr<const Sample>> samples;  // by index; null: not kept
+};
+
+void DataSource::keep_loaded(size_t most_bytes) {
+  cache_ = std::make_shared<Cache>();
+  cache_->free_bytes = most_bytes;
+  cache_->samples.resize(size());
+}
+
 Result<Sample> DataSource::load(size_t i) const {
+  if (!cache_) return read(i);
+  std::shared_ptr<const Sample> kept;
+  {
+    const std::lock_guard<std::mutex> lock(cache_->mutex);
+    kept = cache_->samples[i];
+  }
+  if (kept) return *kept;
+  LQ_ASSIGN_OR_RETURN(Sample sample, read(i));
+  size_t bytes = 0;
+  for (const HostTensor& t : sample.inputs) bytes += t.data.size();
+  const std::lock_guard<std::mutex> lock(cache_->mutex);
+  if (!cache_->samples[i] && bytes <= cache_->free_bytes) {
+    cache_->free_bytes -= bytes;
+    cache_->samples[i] = std::make_shared<const Sample>(sample);
+  }
+  return sample;
+}
+
+Result<Sample> DataSource::read(size_t i) const {
   const Entry& entry = entries_[i];
   Sample sample{entry.name, {}};
   for (size_t k = 0; k < inputs_.size(); ++k) {

@@ -1,5 +1,5 @@
 // A folder of samples: lists it once, sorted, then loads any sample on demand from any thread. Nothing is kept in
-// memory.
+// memory unless asked for.
 #pragma once
 #include <memory>
 #include <optional>
@@ -57,6 +57,8 @@ class DataSource {
   const std::vector<SkippedSample>& ignored() const { return ignored_; }
   /// Thread-safe. An unreadable sample is an error here; the caller skips and reports it.
   Result<Sample> load(size_t i) const;
+  /// From now on samples stay in memory once loaded, up to `most_bytes` in all: for few samples that are read often.
+  void keep_loaded(size_t most_bytes);
 
  private:
   struct Entry {
@@ -64,6 +66,8 @@ class DataSource {
     std::vector<std::string> files;  // one per input; or a single .npz for all
     int64_t slice = -1;              // of a stacked .npy
   };
+  struct Cache;
+  Result<Sample> read(size_t i) const;
   Status list_single();
   Status list_multiple();
   void add_entry(std::string name, std::vector<std::string> files);
@@ -73,6 +77,7 @@ class DataSource {
   std::vector<InputSpec> inputs_;
   std::vector<Entry> entries_;
   std::vector<SkippedSample> ignored_;
+  std::shared_ptr<Cache> cache_;  // of keep_loaded
 };
 
 }  // namespace lq::calibration

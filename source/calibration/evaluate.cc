@@ -144,6 +144,7 @@ Result<Evaluation> evaluate(std::shared_ptr<const Model> model, const DataSource
     std::lock_guard<std::mutex> lock(mutex);
     ++result.labelled;
     result.top1 += rank == 0;
+    if (rank == 0) result.right.insert(sample.name);
     result.top5 += rank < 5;
   }));
   LQ_RETURN_IF_ERROR(error.take());

@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ struct Evaluation {
   size_t used = 0;                     // samples that ran
   size_t top1 = 0, top5 = 0;           // right ones among the labelled
   size_t labelled = 0;
+  std::set<std::string> right;         // names of the top1 ones
   std::vector<SkippedSample> skipped;
 };
 

@@ -24,6 +24,12 @@ bool clipping_costs_more(const calibration::Histogram& histogram, ValueRange thr
          calibration::expected_squared_error(histogram, double(histogram.limit()), levels);
 }
 
+void choose_params(const ParamGroup& group, const RangeOptions& options, GroupRange& result) {
+  result.observed = with_value(result.observed, group.must_hold);
+  result.threshold = with_value(result.threshold, group.must_hold);
+  result.params = calibration::choose_params(result.observed, result.threshold, options.mode, options.target);
+}
+
 GroupRange measured_range(const ParamGroup& group, const Calibration& calibration, const RangeOptions& options) {
   const size_t tap = size_t(calibration.tap_of(group.calibrated));
   GroupRange result;
@@ -33,7 +39,8 @@ GroupRange measured_range(const ParamGroup& group, const Calibration& calibratio
   if (calibration.histograms && !(group.is_graph_input && is_kl)) {
     const calibration::Histogram& histogram = calibration.histograms->histograms[tap];
     const int levels = calibration::levels_for(result.observed, options.mode, options.target);
-    result.threshold = calibration::compute_threshold(options.method, histogram, levels);
+    const std::vector<ValueRange> samples = calibration.ranges.samples_of(tap);
+    result.threshold = calibration::compute_threshold(options.method, histogram, levels, &samples);
     if (is_kl && clipping_costs_more(histogram, result.threshold, levels))
       result.threshold = with_zero(result.observed);
     result.clipped_share = calibration::clipped_share(histogram, result.threshold);
@@ -43,7 +50,27 @@ GroupRange measured_range(const ParamGroup& group, const Calibration& calibratio
   return result;
 }
 
+/// The range whose quantization changes the results of the products that read the tensor least.
+GroupRange best_range(const ParamGroup& group, const Calibration& calibration, const RangeOptions& options,
+                      const OutputError& judge) {
+  static constexpr const char* kCandidates[] = {"mse", "kl", "minmax", "percentile:99.99", "percentile:99.9"};
+  std::optional<GroupRange> best;
+  double least = 0;
+  for (const char* name : kCandidates) {
+    RangeOptions candidate = options;
+    candidate.method = *calibration::parse_method(name);
+    GroupRange range = measured_range(group, calibration, candidate);
+    choose_params(group, options, range);
+    const std::optional<double> error = judge.of(group, range.params);
+    if (!error) return range;
+    if (!best || *error < least) best = std::move(range), least = *error;
+  }
+  return *best;
+}
+
 }  // namespace
+
+bool is_auto(const RangeOptions& options) { return std::string(options.method.row->name) == "auto"; }
 
 int Calibration::tap_of(TensorId id) const {
   const auto where = std::lower_bound(taps.begin(), taps.end(), id);
@@ -78,18 +105,18 @@ Result<Calibration> calibrate(const ModelIr& model, const ParamGroups& groups, c
 }
 
 std::vector<GroupRange> choose_group_ranges(const ParamGroups& groups, const Calibration& calibration,
-                                            const RangeOptions& options) {
+                                            const RangeOptions& options, const OutputError* judge) {
   std::vector<GroupRange> ranges;
   for (const ParamGroup& group : groups.groups()) {
     GroupRange result;
     if (group.fixed) {
       result.observed = result.threshold = *group.fixed;
+    } else if (judge != nullptr && is_auto(options)) {
+      result = best_range(group, calibration, options, *judge);
     } else {
       result = measured_range(group, calibration, options);
     }
-    result.observed = with_value(result.observed, group.must_hold);
-    result.threshold = with_value(result.threshold, group.must_hold);
-    result.params = calibration::choose_params(result.observed, result.threshold, options.mode, options.target);
+    choose_params(group, options, result);
     ranges.push_back(std::move(result));
   }
   return ranges;

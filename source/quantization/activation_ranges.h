@@ -7,6 +7,7 @@
 #include "calibration/activation_params.h"
 #include "calibration/collector.h"
 #include "calibration/methods/method.h"
+#include "quantization/output_error.h"
 #include "quantization/param_groups.h"
 
 namespace lq::quantization {
@@ -42,9 +43,13 @@ Result<Calibration> calibrate(const ModelIr& model, const ParamGroups& groups, c
                               const calibration::DataSource& source, const calibration::CollectorOptions& collector,
                               bool all_members = false);
 
+/// --method auto.
+bool is_auto(const RangeOptions& options);
+
 /// One entry a group. With KL a graph input keeps its observed range: pixels are not the long-tailed activations KL is
-/// made for.
+/// made for. With `auto` the group takes the threshold of mse, kl, minmax, percentile:99.99 or percentile:99.9 with
+/// the least `judge` error; mse where that has no say. `judge` is for auto alone.
 std::vector<GroupRange> choose_group_ranges(const ParamGroups& groups, const Calibration& calibration,
-                                            const RangeOptions& options);
+                                            const RangeOptions& options, const OutputError* judge = nullptr);
 
 }  // namespace lq::quantization

@@ -36,12 +36,12 @@ double scale_of_zero_channel(double bias, const Bounds& bounds) {
 
 QuantizedProduct quantize_product(const std::vector<float>& weights, const std::vector<int32_t>& channel,
                                   const std::vector<double>& bias, size_t channels, const QuantParams& input,
-                                  float output_scale, WeightGranularity granularity) {
+                                  float output_scale, WeightGranularity granularity, WeightScale how) {
   const int32_t zero_point = zero_point_at(input, 0);
   const Bounds bounds{double(scale_at(input, 0)), double(std::max(input.qmax - zero_point, zero_point - input.qmin)),
                       double(output_scale)};
   QuantizedProduct result;
-  result.weight_scale = weight_scales(weights, channel, channels, granularity);
+  result.weight_scale = weight_scales(weights, channel, channels, granularity, how);
   std::vector<bool> raised(channels, false), is_zero(channels, true);
   for (size_t i = 0; i < weights.size(); ++i) {
     if (weights[i] != 0) is_zero[size_t(channel[i])] = false;

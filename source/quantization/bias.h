@@ -22,7 +22,8 @@ struct QuantizedProduct {
 /// or empty. `output_scale` 0: float output.
 QuantizedProduct quantize_product(const std::vector<float>& weights, const std::vector<int32_t>& channel,
                                   const std::vector<double>& bias, size_t channels, const QuantParams& input,
-                                  float output_scale, WeightGranularity granularity);
+                                  float output_scale, WeightGranularity granularity,
+                                  WeightScale how = WeightScale::kMax);
 
 /// Σ|q_w| that each channel of `product` may have at most beside its bias.
 std::vector<double> largest_weight_sums(const QuantizedProduct& product, const QuantParams& input);

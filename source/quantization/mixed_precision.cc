@@ -14,6 +14,11 @@ namespace {
 constexpr const char* kReason = "given back to float (--max-drop)";
 constexpr size_t kMaxReturns = 8;  // layers tried in int8 again at the end
 
+struct Drop {
+  double value = 0;
+  double standard_error = 0;  // of top-1 drops with labels; else 0
+};
+
 /// Measures the drop of a candidate against the float model.
 class Judge {
  public:
@@ -26,7 +31,7 @@ class Judge {
       judge.scores_ = graph.outputs.size() == 1 && first.ranked && first.shape.size() == 2 && first.shape[1] > 1;
       return judge;
     }
-    LQ_ASSIGN_OR_RETURN(judge.float_top1_, judge.top1(judge.reference_));
+    LQ_ASSIGN_OR_RETURN(judge.float_right_, judge.evaluate(judge.reference_));
     return judge;
   }
 
@@ -41,18 +46,18 @@ class Judge {
     return counts && validation_.samples.size() > 0 ? 100.0 / double(validation_.samples.size()) : 0;
   }
 
-  Result<double> drop(const ModelIr& candidate) const {
+  Result<Drop> drop(const ModelIr& candidate) const {
     LQ_ASSIGN_OR_RETURN(const std::shared_ptr<const Model> model, Model::create(candidate));
     if (!validation_.labels.empty()) {
-      LQ_ASSIGN_OR_RETURN(const double got, top1(model));
-      return float_top1_ - got;
+      LQ_ASSIGN_OR_RETURN(const calibration::Evaluation got, evaluate(model));
+      return paired_drop(float_right_, got);
     }
     LQ_ASSIGN_OR_RETURN(const calibration::Comparison c,
                         calibration::compare(model, reference_, validation_.samples, input_.run));
     if (c.used == 0) return nothing_usable(c.skipped);
-    if (scores_) return 100 * (1 - c.agreement());
-    if (c.reference_power == 0) return c.error_power == 0 ? 0.0 : 100.0;
-    return 100 * std::sqrt(c.error_power / c.reference_power);
+    if (scores_) return Drop{100 * (1 - c.agreement())};
+    if (c.reference_power == 0) return Drop{c.error_power == 0 ? 0.0 : 100.0};
+    return Drop{100 * std::sqrt(c.error_power / c.reference_power)};
   }
 
  private:
@@ -63,19 +68,28 @@ class Judge {
                             (skipped.empty() ? "" : "; the first: " + skipped[0].reason));
   }
 
-  Result<double> top1(const std::shared_ptr<const Model>& model) const {
-    LQ_ASSIGN_OR_RETURN(
-        const calibration::Evaluation e,
-        calibration::evaluate(model, validation_.samples, validation_.labels, validation_.label_offset, input_.run));
+  Result<calibration::Evaluation> evaluate(const std::shared_ptr<const Model>& model) const {
+    LQ_ASSIGN_OR_RETURN(calibration::Evaluation e, calibration::evaluate(model, validation_.samples, validation_.labels,
+                                                                         validation_.label_offset, input_.run));
     if (e.labelled == 0) return nothing_usable(e.skipped);
-    return 100.0 * double(e.top1) / double(e.labelled);
+    return e;
+  }
+
+  /// The drop is (b − c)/n for b samples that turned wrong and c that turned right; other samples of that kind would
+  /// scatter about it by √(b + c)/n (the standard error of McNemar's paired test).
+  static Drop paired_drop(const calibration::Evaluation& before, const calibration::Evaluation& after) {
+    size_t lost = 0, won = 0;
+    for (const std::string& name : before.right) lost += after.right.count(name) == 0;
+    for (const std::string& name : after.right) won += before.right.count(name) == 0;
+    const double point = 100.0 / double(before.labelled);
+    return {point * (double(lost) - double(won)), point * std::sqrt(double(lost + won))};
   }
 
   const SensitivityInput& input_;
   const ValidationData& validation_;
   std::shared_ptr<const Model> reference_;
   bool scores_ = false;
-  double float_top1_ = 0;
+  calibration::Evaluation float_right_;
 };
 
 class Search {
@@ -85,10 +99,11 @@ class Search {
 
   Result<bool> holds(const std::vector<size_t>& nodes, BuildStage stage = BuildStage::kTrial) {
     LQ_ASSIGN_OR_RETURN(const ModelIr model, input_.build(with_float(*input_.wishes, nodes, kReason), stage));
-    LQ_ASSIGN_OR_RETURN(last_drop, judge_.drop(model));
+    LQ_ASSIGN_OR_RETURN(const Drop drop, judge_.drop(model));
     if (input_.progress) input_.progress("validating", tried_ + 1, tried_ + 1);
     ++tried_;
-    return last_drop <= max_drop_ + 1e-9;
+    last_drop = drop.value, last_error = drop.standard_error;
+    return drop.value + drop.standard_error <= max_drop_ + 1e-9;
   }
 
   /// A shortest prefix that holds: doubling steps, then bisection between the last that failed and the first that held.
@@ -139,7 +154,7 @@ class Search {
     }
   }
 
-  double last_drop = 0;
+  double last_drop = 0, last_error = 0;
 
  private:
   static std::vector<size_t> prefix(const std::vector<size_t>& ranked, size_t count) {
@@ -209,6 +224,7 @@ Result<NodeRequests> search_mixed_precision(const SensitivityInput& input, const
   report.one_sample = judge.one_sample();
   LQ_ASSIGN_OR_RETURN(const bool fine, search.holds({}, BuildStage::kFinal));
   report.drop_before = report.drop_after = search.last_drop;
+  report.standard_error = search.last_error;
   if (fine) return *input.wishes;
   LQ_ASSIGN_OR_RETURN(std::vector<Layer> layers, find_layers(input));
   if (layers.empty()) return *input.wishes;  // what is int8 was asked for
@@ -217,7 +233,7 @@ Result<NodeRequests> search_mixed_precision(const SensitivityInput& input, const
   LQ_ASSIGN_OR_RETURN(std::vector<size_t> nodes, search.shortest_prefix(ranked));
   LQ_RETURN_IF_ERROR(search.thin_out(nodes, layers));
   LQ_RETURN_IF_ERROR(search.settle(nodes, ranked));
-  report.drop_after = search.last_drop;
+  report.drop_after = search.last_drop, report.standard_error = search.last_error;
   describe(input.float_model->main(), layers, nodes, report);
   return with_float(*input.wishes, nodes, kReason);
 }

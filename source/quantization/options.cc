@@ -11,6 +11,7 @@ const std::vector<TextOption>& text_options() {
       {"activation", &QuantizeOptions::activation},
       {"target", &QuantizeOptions::target},
       {"weights", &QuantizeOptions::weights},
+      {"weight-scale", &QuantizeOptions::weight_scale},
       {"rounding", &QuantizeOptions::rounding},
       {"bias-correction", &QuantizeOptions::bias_correction},
   };

@@ -224,8 +224,9 @@ class Placer {
     const std::vector<double> bias =
         view->bias == kNoTensor ? std::vector<double>() : passes::bias_values(graph_, node, *view);
     const std::vector<int32_t> channel = view->channel_of_element(shape);
-    QuantizedProduct product = quantize_product(weights, channel, bias, size_t(view->channels),
-                                                input_.params[size_t(input_group)], output_scale, input_.weights);
+    QuantizedProduct product =
+        quantize_product(weights, channel, bias, size_t(view->channels), input_.params[size_t(input_group)],
+                         output_scale, input_.weights, input_.weight_scale);
     LQ_RETURN_IF_ERROR(improve_rounding(n, weights, input_.params[size_t(input_group)], product));
     note(n, product, channel, output_group < 0);
     notes_[size_t(n)].product_output = graph_.tensor(node.outputs[0]).name;
@@ -238,8 +239,8 @@ class Placer {
   }
 
   Status improve_rounding(int n, const std::vector<float>& weights, const QuantParams& x, QuantizedProduct& product) {
-    if (input_.moments == nullptr || input_.moments->count(n) == 0) return {};
-    const WeightMoments& moments = input_.moments->at(n);
+    if (input_.columns == nullptr || input_.columns->count(n) == 0) return {};
+    LQ_ASSIGN_OR_RETURN(const WeightMoments moments, moments_of(input_.columns->at(n), input_.threads));
     const WeightLayout layout{old_nodes_[size_t(n)].op != Op::Conv, product.weight_scale.size(), moments.size};
     return adaround(weights, product.weight_scale, layout, moments, double(scale_at(x, 0)),
                     largest_weight_sums(product, x), input_.threads, product.weights);

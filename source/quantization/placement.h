@@ -30,7 +30,8 @@ struct PlacementInput {
   std::vector<QuantParams> params;                // one a group
   std::vector<std::optional<ValueRange>> ranges;  // one a group: what calibration saw (or the fixed range)
   WeightGranularity weights = WeightGranularity::kPerChannel;
-  const std::map<int, WeightMoments>* moments = nullptr;  // by node; given: AdaRound instead of nearest rounding
+  WeightScale weight_scale = WeightScale::kMax;
+  const std::map<int, ProductColumns>* columns = nullptr;  // by node; given: AdaRound instead of nearest rounding
   int threads = 1;
 };
 

@@ -26,13 +26,18 @@ using namespace quantization;
 
 constexpr double kStageGmacs = 300;
 constexpr size_t kFewestSamples = 8;
+constexpr size_t kMeasuredSamples = 64;
+constexpr size_t kKeptBytes = size_t(1) << 26;  // 64 samples of 512 × 512 × 1 floats
 constexpr size_t kSensitivitySamples = 16;  // two runs of each for every layer
+
+enum class Rounding { kNearest, kAdaRound, kAuto };
 
 struct ParsedOptions {
   RangeOptions ranges;
   WeightGranularity weights = WeightGranularity::kPerChannel;
   bool correct_biases = true;
-  bool adaround = false;
+  WeightScale weight_scale = WeightScale::kMax;
+  Rounding rounding = Rounding::kAuto;
 };
 
 Result<bool> parse_switch(const char* option, const std::string& text) {
@@ -51,9 +56,20 @@ Result<ParsedOptions> parse(const QuantizeOptions& options) {
   } else if (options.weights != "per-channel") {
     return invalid_argument("--weights '" + options.weights + "': use per-channel or per-tensor");
   }
-  parsed.adaround = options.rounding == "adaround";
-  if (!parsed.adaround && options.rounding != "nearest")
-    return invalid_argument("--rounding '" + options.rounding + "': use nearest or adaround");
+  if (options.weight_scale == "mse") {
+    parsed.weight_scale = WeightScale::kMse;
+  } else if (options.weight_scale == "admm") {
+    parsed.weight_scale = WeightScale::kAdmm;
+  } else if (options.weight_scale != "max") {
+    return invalid_argument("--weight-scale '" + options.weight_scale + "': use max, mse or admm");
+  }
+  if (options.rounding == "nearest") {
+    parsed.rounding = Rounding::kNearest;
+  } else if (options.rounding == "adaround") {
+    parsed.rounding = Rounding::kAdaRound;
+  } else if (options.rounding != "auto") {
+    return invalid_argument("--rounding '" + options.rounding + "': use auto, nearest or adaround");
+  }
   LQ_ASSIGN_OR_RETURN(parsed.correct_biases, parse_switch("--bias-correction", options.bias_correction));
   if (options.threads < 1) return invalid_argument("--threads must be at least 1");
   return parsed;
@@ -224,12 +240,31 @@ class Quantizer {
     model_ = float_model_;
     plan_ = plan_precision(model_.main(), wishes_);
     groups_ = ParamGroups::build(model_.main(), plan_);
-    ranges_ = choose_group_ranges(groups_, calibration_, parsed_.ranges);
+    if (is_auto(parsed_.ranges)) LQ_RETURN_IF_ERROR(read_columns());
+    const OutputError judge(float_model_.main(), plan_, columns_);
+    ranges_ = choose_group_ranges(groups_, calibration_, parsed_.ranges, &judge);
     unplanned_ = plan_file_ ? apply_plan_ranges(model_.main(), groups_, *plan_file_, parsed_.ranges, ranges_) : 0;
-    moments_.clear();
-    if (stage == BuildStage::kFinal) LQ_RETURN_IF_ERROR(read_moments());
-    LQ_RETURN_IF_ERROR(place());
-    return stage == BuildStage::kMeasure ? Status() : correct_bias();
+    const bool improves = stage == BuildStage::kFinal && parsed_.rounding != Rounding::kNearest;
+    if (improves) LQ_RETURN_IF_ERROR(read_columns());
+    if (improves && parsed_.rounding == Rounding::kAuto) return place_better_rounding();
+    LQ_RETURN_IF_ERROR(place(improves));
+    return stage == BuildStage::kMeasure ? Status() : correct_bias().status();
+  }
+
+  /// AdaRound if the outputs gain by it, each way with its own bias correction.
+  Status place_better_rounding() {
+    LQ_RETURN_IF_ERROR(place(false));
+    LQ_ASSIGN_OR_RETURN(const std::optional<double> nearest_db, correct_bias());
+    const ModelIr nearest = std::move(model_);
+    const std::vector<NodeNotes> nearest_notes = notes_;
+    model_ = float_model_;
+    LQ_RETURN_IF_ERROR(place(true));
+    LQ_ASSIGN_OR_RETURN(const std::optional<double> adaround_db, correct_bias());
+    const bool gains = nearest_db && adaround_db && *adaround_db >= *nearest_db + kLeastGainDb;
+    log(gains ? "rounding by adaround gains " + std::to_string(*adaround_db - *nearest_db) + " dB"
+              : "rounding by adaround gains too little: nearest stays");
+    if (!gains) model_ = nearest, notes_ = nearest_notes;
+    return {};
   }
 
   void describe() {
@@ -251,12 +286,13 @@ class Quantizer {
           {"no operator has an int8 form: the model stays float", "see the reasons in the node table"});
   }
 
-  Status place() {
+  Status place(bool with_adaround) {
     PlacementInput input;
     input.plan = &plan_;
     input.groups = &groups_;
     input.weights = parsed_.weights;
-    input.moments = moments_.empty() ? nullptr : &moments_;
+    input.weight_scale = parsed_.weight_scale;
+    input.columns = with_adaround ? &columns_ : nullptr;
     input.threads = options_.threads;
     for (const GroupRange& range : ranges_) {
       input.params.push_back(range.params);
@@ -277,7 +313,9 @@ class Quantizer {
     }
     size_t count = std::min(most, std::max(kFewestSamples, size_t(kStageGmacs / (gmacs_ * std::max(runs, 1.0)))));
     if (options_.max_samples > 0) count = std::min(count, options_.max_samples);
-    return open_samples(count);
+    LQ_ASSIGN_OR_RETURN(calibration::DataSource source, open_samples(count));
+    source.keep_loaded(kKeptBytes);
+    return source;
   }
 
   MeasureOptions measuring() const {
@@ -287,27 +325,32 @@ class Quantizer {
     return measure;
   }
 
-  /// What AdaRound needs; only the final build is worth it.
-  Status read_moments() {
-    if (!parsed_.adaround) return {};
-    LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_measured(1, 64));
-    LQ_ASSIGN_OR_RETURN(moments_, collect_moments(model_, plan_, source, measuring()));
+  /// What AdaRound needs, once: later builds have fewer int8 operators, never others.
+  Status read_columns() {
+    if (!columns_.empty()) return {};
+    LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_measured(1, kMeasuredSamples));
+    LQ_ASSIGN_OR_RETURN(columns_, collect_columns(float_model_, plan_, source, measuring()));
     return {};
   }
 
-  Status correct_bias() {
-    if (!parsed_.correct_biases) return {};
+  /// Returns the outputs' SQNR on the samples it measured with; nothing without float outputs.
+  Result<std::optional<double>> correct_bias() {
     std::vector<CorrectedProduct> products;
     for (const NodeNotes& notes : notes_) {
       if (!notes.product_output.empty()) products.push_back({notes.product_output, notes.channel_from_right});
     }
-    LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_measured(double(products.size()) / 2 + 1, 64));
+    LQ_ASSIGN_OR_RETURN(const calibration::DataSource source,
+                        open_measured(double(products.size()) / 2 + 1, kMeasuredSamples));
+    if (!parsed_.correct_biases || products.empty()) {
+      LQ_ASSIGN_OR_RETURN(const Comparison comparison, compare_models(float_model_, model_, {}, source, collector_));
+      return comparison.output_sqnr_db;
+    }
     LQ_ASSIGN_OR_RETURN(const BiasCorrectionReport done,
                         correct_biases(float_model_, model_, products, source, measuring()));
     log(!done.kept ? "bias correction gains too little on " + std::to_string(done.samples) + " samples: left out"
                    : "corrected the bias of " + std::to_string(done.products) + " products on " +
                          std::to_string(done.samples) + " samples");
-    return {};
+    return done.kept ? done.after_db : done.before_db;
   }
 
   Status compare() {
@@ -344,7 +387,7 @@ class Quantizer {
   std::set<std::string> dropped_;  // samples left out by --drop-outliers
   size_t unplanned_ = 0;           // groups without a range in the plan
   ModelIr float_model_;
-  std::map<int, WeightMoments> moments_;  // by node; empty: nearest rounding
+  std::map<int, ProductColumns> columns_;  // by node; empty: not read yet
   double gmacs_ = 0;                      // of one run; 0: not known yet
   QuantizeReport report_;
 };

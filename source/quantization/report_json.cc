@@ -53,7 +53,7 @@ json mixed_to_json(const QuantizeReport::MixedPrecision& m) {
                       {"kept_float", layer.kept_float}});
   }
   return {{"metric", m.metric},         {"max_drop", m.max_drop}, {"drop_before", m.drop_before},
-          {"drop_after", m.drop_after}, {"samples", m.samples},   {"float_mac_share", m.float_mac_share},
+          {"drop_after", m.drop_after}, {"standard_error", m.standard_error}, {"samples", m.samples},   {"float_mac_share", m.float_mac_share},
           {"layers", std::move(layers)}};
 }
 

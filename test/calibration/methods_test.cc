@@ -177,9 +177,37 @@ TEST(Mse, UniformDataKeepsTheRangeAndAnOutlierIsClipped) {
   EXPECT_NEAR(compute_threshold(*parse_method("mse"), make_histogram(bins), 128).max, 332, 60);
 }
 
+TEST(Admm, IsAFixedPointOfItsTurnsAndNoWorseThanItsStart) {
+  uint64_t state = 5;
+  for (int kind = 0; kind < 6; ++kind) {
+    SCOPED_TRACE(kind);
+    const std::vector<uint64_t> bins = sample_bins(kind, state);
+    const Histogram h = make_histogram(bins);
+    const double t = double(compute_threshold(*parse_method("admm"), h, 128).max), step = t / 127;
+    double values = 0, levels = 0;
+    for (size_t b = 0; b < bins.size(); ++b) {
+      const double x = double(b) + 0.5, q = std::min(std::floor(x / step + 0.5), 127.0);
+      values += double(bins[b]) * x * q, levels += double(bins[b]) * q * q;
+    }
+    if (levels > 0 && t < 2048) EXPECT_NEAR(values / levels, step, 1e-3 * step);
+    EXPECT_LE(expected_squared_error(h, t, 128), 1.0001 * expected_squared_error(h, 2048, 128));
+  }
+}
+
+TEST(Ema, AveragesTheSamplesRangesInTheirOrder) {
+  const std::vector<ValueRange> samples = {{-1, 2}, {-3, 8}, {0.5f, 4}};
+  const auto at = [&](const char* method) { return compute_threshold(*parse_method(method), make_histogram({1}, {1}), 128, &samples); };
+  EXPECT_EQ(at("ema:1").max, 2);  // the first one for ever
+  EXPECT_EQ(at("ema:0").max, 4);  // the last one alone
+  EXPECT_EQ(at("ema:0").min, 0);  // a range holds 0
+  EXPECT_EQ(at("ema:0.5").max, 4.5f);   // (2 + 8)/2 = 5, (5 + 4)/2
+  EXPECT_EQ(at("ema:0.5").min, -1.0f);  // −2, −1
+  EXPECT_EQ(at("ema").max, at("ema:0.9").max);
+}
+
 TEST(Methods, EmptyHistogramKeepsTheRange) {
   const Histogram h(ValueRange{-1e-7f, 5e-7f});
-  for (const char* name : {"kl", "minmax", "percentile", "mse"}) {
+  for (const char* name : {"kl", "minmax", "percentile", "mse", "ema", "admm"}) {
     const ValueRange t = compute_threshold(*parse_method(name), h, 128);
     EXPECT_EQ(t.min, -1e-7f) << name;
     EXPECT_EQ(t.max, 5e-7f) << name;
@@ -188,7 +216,8 @@ TEST(Methods, EmptyHistogramKeepsTheRange) {
 
 TEST(Methods, NamesAreChecked) {
   for (const char* bad :
-       {"", "entropy", "kl:3", "percentile:", "percentile:x", "percentile:101", "percentile:49", "percentile:nan"})
+       {"", "entropy", "kl:3", "percentile:", "percentile:x", "percentile:101", "percentile:49", "percentile:nan",
+        "ema:1.1", "admm:2"})
     EXPECT_FALSE(parse_method(bad).ok()) << bad;
   EXPECT_EQ(parse_method("percentile")->parameter, 99.99);
   EXPECT_EQ(parse_method("percentile:99.9")->parameter, 99.9);

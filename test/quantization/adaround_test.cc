@@ -80,10 +80,12 @@ TEST_F(MomentsTest, AreTheCovarianceOfThePaddedWindows) {
   plan[0].precision = Precision::kInt8;
   const auto source = calibration::DataSource::open(folder_.string(), calibration::input_specs(m.model, {}));
   ASSERT_TRUE(source.ok());
-  const auto moments = collect_moments(m.model, plan, *source, MeasureOptions());
+  const auto seen = collect_columns(m.model, plan, *source, MeasureOptions());
+  ASSERT_TRUE(seen.ok()) << seen.status().message();
+  ASSERT_EQ(seen->count(0), 1u);
+  const auto moments = moments_of(seen->at(0), 2);
   ASSERT_TRUE(moments.ok()) << moments.status().message();
-  ASSERT_EQ(moments->count(0), 1u);
-  const WeightMoments& got = moments->at(0);
+  const WeightMoments& got = *moments;
   EXPECT_EQ(got.size, 9u);
   EXPECT_EQ(got.rows, 64u);
   // Column of tap (ky, kx) at position (y, x): pixel (y + ky − 1, x + kx − 1), 0 outside.
@@ -125,6 +127,27 @@ TEST_F(MomentsTest, RoundingByThemHelpsTheOutput) {
   const double adaround = sqnr("adaround", 1);
   EXPECT_GT(adaround, sqnr("nearest", 1) + 1);
   EXPECT_EQ(adaround, sqnr("adaround", 2));
+  EXPECT_EQ(adaround, sqnr("auto", 2)) << "auto leaves the better one out";
+}
+
+TEST_F(MomentsTest, AutoKeepsNearestWhereNothingIsToBeGained) {
+  write_samples(16, {1, 2, 6, 6});
+  const auto made = [&](const std::string& rounding, std::string& verdict) {
+    test::GraphMaker m;
+    std::vector<float> on_grid = test::noise(8 * 2 * 9, 7);
+    for (size_t i = 0; i < on_grid.size(); ++i) on_grid[i] = i % 18 == 0 ? 1.0f : std::nearbyint(on_grid[i] * 127) / 127;
+    const TensorId w = m.constant("w", {8, 2, 3, 3}, on_grid);
+    m.output(m.node(Op::Conv, "y", {m.input("x", {1, 2, 6, 6}), w}, schema::ConvAttrsT()));
+    m.finish();
+    QuantizeOptions o = options();
+    o.rounding = rounding;
+    o.log = [&](const std::string& line) { verdict += line.starts_with("rounding") ? line : ""; };
+    quantized(m, o);
+    return test::fingerprint(m.model.main());
+  };
+  std::string verdict;
+  EXPECT_EQ(made("auto", verdict), made("nearest", verdict));
+  EXPECT_NE(verdict.find("nearest stays"), std::string::npos) << verdict;
 }
 
 }  // namespace

@@ -122,5 +122,56 @@ TEST(Product, MultipliersStayNormal) {
   EXPECT_TRUE(is_valid_scale(p.bias_scale[0]));
 }
 
+double squared_error(const std::vector<float>& w, double scale) {
+  double sum = 0;
+  for (float v : w) {
+    const double d = double(v) - std::clamp(std::nearbyint(double(v) / scale), -127.0, 127.0) * scale;
+    sum += d * d;
+  }
+  return sum;
+}
+
+/// Many small weights and one of three times their size.
+std::vector<float> weights_with_an_outlier() {
+  std::vector<float> w(4000);
+  for (size_t i = 0; i < w.size(); ++i) w[i] = std::sin(float(i) * 0.37f) * std::cos(float(i) * 0.011f);
+  w[17] = 1.2f;
+  return w;
+}
+
+TEST(WeightScales, OfLeastErrorIsAboutTheBestThereIs) {
+  const std::vector<float> w = weights_with_an_outlier();
+  const std::vector<int32_t> channel(w.size(), 0);
+  const float max = weight_scales(w, channel, 1, WeightGranularity::kPerChannel)[0];
+  const float mse = weight_scales(w, channel, 1, WeightGranularity::kPerChannel, WeightScale::kMse)[0];
+  EXPECT_LT(mse, max);
+  double least = squared_error(w, double(max));
+  for (int k = 0; k < 5000; ++k) least = std::min(least, squared_error(w, double(max) * (1 - 1e-4 * k)));
+  EXPECT_LE(squared_error(w, double(mse)), 1.05 * least);
+  EXPECT_LT(squared_error(w, double(mse)), squared_error(w, double(max)));
+}
+
+TEST(WeightScales, OfAdmmAreAFixedPointOfItsTurns) {
+  const std::vector<float> w = weights_with_an_outlier();
+  const std::vector<int32_t> channel(w.size(), 0);
+  const double scale =
+      double(weight_scales(w, channel, 1, WeightGranularity::kPerChannel, WeightScale::kAdmm)[0]);
+  double products = 0, squares = 0;
+  for (float v : w) {
+    const double q = std::clamp(std::nearbyint(double(v) / scale), -127.0, 127.0);
+    products += double(v) * q, squares += q * q;
+  }
+  EXPECT_NEAR(products / squares, scale, 1e-4 * scale);
+  EXPECT_LE(squared_error(w, scale), squared_error(w, double(1.2f / 127)));
+}
+
+TEST(WeightScales, OfOneTensorAreAllTheSameAndZeroChannelsKeepOne) {
+  for (const WeightScale how : {WeightScale::kMse, WeightScale::kAdmm}) {
+    const auto shared = weight_scales({0.5f, -1, 0.1f, 0.2f}, {0, 0, 1, 1}, 2, WeightGranularity::kPerTensor, how);
+    EXPECT_EQ(shared[0], shared[1]);
+    EXPECT_EQ(weight_scales({1, 0, 0}, {0, 1, 1}, 2, WeightGranularity::kPerChannel, how)[1], 1.0f);
+  }
+}
+
 }  // namespace
 }  // namespace lq::quantization

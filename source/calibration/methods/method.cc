@@ -11,6 +11,9 @@ constexpr MethodRow kMethods[] = {
     {"minmax", minmax_threshold},
     {"percentile", percentile_threshold, true, 99.99, 50, 100},
     {"mse", mse_threshold},
+    {"ema", ema_threshold, true, 0.9, 0, 1},
+    {"admm", admm_threshold},
+    {"auto", kl_threshold},  // quantization/activation_ranges.h chooses among several; alone it is kl
 };
 
 }  // namespace
@@ -43,10 +46,11 @@ Result<MethodChoice> parse_method(const std::string& text) {
   return choice;
 }
 
-ValueRange compute_threshold(const MethodChoice& method, const Histogram& histogram, int levels) {
+ValueRange compute_threshold(const MethodChoice& method, const Histogram& histogram, int levels,
+                             const std::vector<ValueRange>* samples) {
   const ValueRange range{std::min(histogram.range().min, 0.0f), std::max(histogram.range().max, 0.0f)};
   if (histogram.total() == 0) return range;
-  return method.row->threshold({histogram, range, levels, method.parameter});
+  return method.row->threshold({histogram, range, levels, method.parameter, samples});
 }
 
 ValueRange clip_range(ValueRange range, double threshold) {
