@@ -280,7 +280,7 @@ int main(int argc, char** argv) {
   app.add_option("--max-samples", q.max_samples, "evenly spaced over the sorted names (default: all)")
       ->check(at_least(1));
   app.add_option("--method", q.method, "activation thresholds (default kl)")
-      ->type_name("kl|minmax|percentile[:P]|mse")
+      ->type_name("kl|minmax|percentile[:P]|mse|ema[:D]|admm|auto")
       ->group("Quantization");
   app.add_option("--activation", q.activation, "auto, symmetric or asymmetric (default auto)")
       ->type_name("MODE")
