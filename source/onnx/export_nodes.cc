@@ -1,4 +1,5 @@
 // Canonical nodes -> ONNX nodes: one to one, but for the few whose form differs.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -16,13 +17,13 @@ Status quant_inputs(GraphExporter& e, TensorId id, std::vector<std::string>& inp
   const bool per_channel = q.granularity == schema::Granularity::PerChannel;
   inputs.push_back(e.float_constant(e.name_of(id) + "_scale", q.scale, !per_channel));
   Tensor zero;
-  zero.dtype = t.dtype;
+  zero.dtype = e.is_written_as_uint8(id) ? DType::UInt8 : t.dtype;
   zero.ranked = true;
   if (per_channel) zero.shape = {int64_t(q.scale.size())};
   const size_t size = dtype_size(t.dtype);
   LQ_ASSIGN_OR_RETURN(Buffer buffer, Buffer::allocate(q.scale.size() * size, "zero points"));
   for (size_t c = 0; c < q.scale.size(); ++c) {
-    const int32_t z = zero_point_at(q, c);
+    const int32_t z = zero_point_at(q, c) + (zero.dtype == t.dtype ? 0 : 128);
     std::memcpy(buffer.data() + c * size, &z, size);  // little-endian: the low bytes
   }
   zero.data = Bytes::from(std::move(buffer));
@@ -36,13 +37,22 @@ void put_axis(const QuantParams& q, onnx::NodeProto& p) {
   if (q.granularity == schema::Granularity::PerChannel) put(p, "axis", int64_t(q.axis));
 }
 
+/// True if `id` comes from a Relu whose 0 is the lowest quantized value, and the highest is the type's own.
+bool keeps_to_limits(const Graph& graph, TensorId id, const QuantParams& q) {
+  if (q.granularity != schema::Granularity::PerTensor || q.qmin != zero_point_at(q, 0)) return false;
+  if (q.qmax != per_tensor_params(q.dtype, 1.0f, 0).qmax) return false;
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                     [&](const Node& n) { return n.op == Op::Relu && n.outputs[0] == id; });
+}
+
 /// ONNX saturates to the whole type: a narrower [qmin, qmax] needs a Clip on the real values first. (q − zp)·s is
-/// rounded once to float and divides back to the integer exactly enough for the rounding that follows.
+/// rounded once to float and divides back to the integer exactly enough for the rounding that follows. Not where the
+/// value keeps to it anyway: runtimes look for Relu right before QuantizeLinear.
 Status write_quantize(GraphExporter& e, const Node& node) {
   const QuantParams& q = *e.graph().tensor(node.outputs[0]).quant;
   const QuantParams whole = per_tensor_params(q.dtype, 1.0f, 0);
   std::vector<std::string> inputs = {e.name_of(node.inputs[0])};
-  if (q.qmin != whole.qmin || q.qmax != whole.qmax) {
+  if ((q.qmin != whole.qmin || q.qmax != whole.qmax) && !keeps_to_limits(e.graph(), node.inputs[0], q)) {
     if (q.granularity != schema::Granularity::PerTensor)
       return unsupported("a narrowed range per channel has no ONNX form");
     const double s = q.scale[0];

@@ -39,6 +39,15 @@ Status check_exportable(const ModelIr& model) {
   return {};
 }
 
+/// int8 values as uint8 ones, 128 higher.
+Status shift_to_uint8(Tensor& t) {
+  LQ_ASSIGN_OR_RETURN(Buffer shifted, Buffer::allocate(t.data.size(), "a constant as uint8"));
+  for (size_t i = 0; i < t.data.size(); ++i) shifted.data()[i] = uint8_t(t.data.data()[i] ^ 0x80);
+  t.data = Bytes::from(std::move(shifted));
+  t.dtype = DType::UInt8;
+  return {};
+}
+
 }  // namespace
 
 std::string GraphExporter::fresh(const std::string& wish) {
@@ -60,6 +69,35 @@ void GraphExporter::choose_names(const std::vector<std::string>* outer) {
   }
   for (size_t i = 0; i < names_.size(); ++i) {
     if (names_[i].empty()) names_[i] = fresh(graph_.tensors[i].name);
+  }
+}
+
+/// Activations are written as uint8 with int8 weights: what runtimes have integer kernels for everywhere (ONNX Runtime
+/// on x86 runs int8 activations in float). Constants beside activations (Add, Concat) follow; what a product takes as
+/// weights does not, nor what leaves the graph as int8.
+void GraphExporter::choose_types() {
+  as_uint8_.assign(graph_.tensors.size(), false);
+  for (size_t i = 0; i < graph_.tensors.size(); ++i) {
+    const Tensor& t = graph_.tensors[i];
+    as_uint8_[i] = t.quant && t.dtype == DType::Int8 && t.quant->granularity == schema::Granularity::PerTensor;
+  }
+  std::set<TensorId> weights;  // dequantized
+  for (const Node& node : graph_.nodes) {
+    const OpDef* def = find_op(node.op);
+    if (def != nullptr && def->quant == QuantRule::kProduct) weights.insert(node.input(1));
+  }
+  for (const Node& node : graph_.nodes) {
+    for (TensorId id : node.inputs) {
+      if (id == kNoTensor) continue;
+      const bool weight =
+          node.op == Op::DequantizeLinear && graph_.tensor(id).is_constant() && weights.count(node.outputs[0]) > 0;
+      if (node.op != Op::DequantizeLinear || weight) as_uint8_[size_t(id)] = false;
+    }
+  }
+  for (const auto* ids : {&graph_.inputs, &graph_.outputs}) {
+    for (TensorId id : *ids) {
+      if (id != kNoTensor) as_uint8_[size_t(id)] = false;
+    }
   }
 }
 
@@ -128,6 +166,7 @@ Status GraphExporter::write_branches(const Node& node) {
 
 Status GraphExporter::run(const std::vector<std::string>* outer) {
   choose_names(outer);
+  choose_types();
   out_.set_name(graph_.name.empty() ? "graph" : graph_.name);
   if (outer == nullptr) {
     for (TensorId id : graph_.inputs) describe(graph_.tensor(id), name_of(id), *out_.add_input());
@@ -146,7 +185,9 @@ Status GraphExporter::run(const std::vector<std::string>* outer) {
   for (size_t i = 0; i < graph_.tensors.size(); ++i) {
     if (!graph_.tensors[i].is_constant()) continue;
     if (read.count(names_[i]) == 0 && captured.count(TensorId(i)) == 0) continue;
-    LQ_RETURN_IF_ERROR(add_initializer(graph_.tensors[i], names_[i]));
+    Tensor constant = graph_.tensors[i];
+    if (as_uint8_[i]) LQ_RETURN_IF_ERROR(shift_to_uint8(constant));
+    LQ_RETURN_IF_ERROR(add_initializer(constant, names_[i]));
   }
   for (TensorId id : graph_.outputs) describe(graph_.tensor(id), name_of(id), *out_.add_output());
   return {};

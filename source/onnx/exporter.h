@@ -1,6 +1,6 @@
 // ModelIr -> ONNX. A quantized model (explicit Quantize/Dequantize nodes) becomes a QDQ model that ONNX Runtime and
-// others run: int8 weights with per-channel DequantizeLinear, int32 bias, int8 or uint8 activations. A float model is
-// written too.
+// others run: int8 weights with per-channel DequantizeLinear, int32 bias, uint8 activations (q + 128). A float model
+// is written too.
 //
 // Written as opset 17, or 19 where an operator needs it. What ONNX cannot say is written as an equal float form: Silu
 // as x·Sigmoid(x), Gelu by Erf (or Tanh), a quantized range narrower than its type as a Clip before QuantizeLinear,

@@ -32,6 +32,8 @@ class GraphExporter {
                        const std::vector<std::string>& outputs);
   /// The node as it stands: all inputs, all outputs.
   onnx::NodeProto& add_plain(const Node& node, const char* op_type);
+  /// True for an int8 tensor that is written as uint8, zero point and values 128 higher.
+  bool is_written_as_uint8(TensorId id) const { return as_uint8_[size_t(id)]; }
   /// A new name that nothing else has.
   std::string fresh(const std::string& wish);
   std::string float_constant(const std::string& wish, const std::vector<float>& values, bool scalar);
@@ -40,11 +42,13 @@ class GraphExporter {
 
  private:
   void choose_names(const std::vector<std::string>* outer);
+  void choose_types();
   void describe(const Tensor& tensor, const std::string& name, onnx::ValueInfoProto& info);
   ExportState& state_;
   const Graph& graph_;
   onnx::GraphProto& out_;
   std::vector<std::string> names_;
+  std::vector<bool> as_uint8_;
 };
 
 /// Attributes of the canonical operator as ONNX spells them.

@@ -24,6 +24,21 @@ double smallest_scale(const Bounds& bounds) {
   return std::max(2.0 * FLT_MIN * unit / bounds.input_scale, double(FLT_MIN));
 }
 
+/// `scale`, or a float a few steps above it, for which s_x·s_w/s_y rounds to one float whether it is formed in double,
+/// as here (docs/NUMERICS.md), or by two operations in float, as ONNX Runtime does: so an exported model requantizes by
+/// our multipliers there. Every other step or so will do; 2^-17 of the scale is no loss.
+float scale_all_agree_on(float scale, const Bounds& bounds) {
+  constexpr int kSteps = 64;
+  if (bounds.output_scale == 0) return scale;  // one product: one rounding
+  const float s_x = float(bounds.input_scale), s_y = float(bounds.output_scale);
+  float tried = scale;
+  for (int i = 0; i < kSteps; ++i, tried = std::nextafter(tried, FLT_MAX)) {
+    const float in_float = s_x * tried / s_y;
+    if (in_float == requantize_multiplier(s_x, tried, s_y)) return tried;
+  }
+  return scale;
+}
+
 /// A zero channel's accumulator is its bias alone: scale 1 unless that would round the bias visibly.
 double scale_of_zero_channel(double bias, const Bounds& bounds) {
   double scale = 1;
@@ -54,6 +69,9 @@ QuantizedProduct quantize_product(const std::vector<float>& weights, const std::
   // Raising a scale makes both terms smaller, so a few rounds settle every channel.
   for (bool again = true; again;) {
     again = false;
+    for (size_t c = 0; c < channels; ++c) {
+      if (!is_zero[c]) result.weight_scale[c] = scale_all_agree_on(result.weight_scale[c], bounds);
+    }
     result.weights = round_weights(weights, channel, result.weight_scale);
     std::vector<double> sum(channels, 0.0);  // exact: integers far below 2^53
     for (size_t i = 0; i < weights.size(); ++i) sum[size_t(channel[i])] += std::abs(double(result.weights[i]));

@@ -72,9 +72,9 @@ TEST(Exporter, QuantizedActivation) {
   const auto* scale = initializer(proto, proto.graph().node(0).input(1));
   const auto* zero = initializer(proto, proto.graph().node(0).input(2));
   ASSERT_TRUE(scale && zero);
-  EXPECT_EQ(zero->data_type(), onnx::TensorProto::INT8);
+  EXPECT_EQ(zero->data_type(), onnx::TensorProto::UINT8);
   EXPECT_EQ(zero->dims_size(), 0);
-  EXPECT_EQ(zero->raw_data(), std::string("\x03"));
+  EXPECT_EQ(zero->raw_data(), std::string("\x83"));  // 3 + 128
   float s = 0;
   std::memcpy(&s, scale->raw_data().data(), 4);
   EXPECT_EQ(s, 0.5f);
@@ -84,14 +84,60 @@ TEST(Exporter, QuantizedActivation) {
 
 TEST(Exporter, NarrowedRangeBecomesAClip) {
   QuantParams params = per_tensor_params(DType::Int8, 0.5f, 0);
-  params.qmin = 0;  // one-sided activations of --target avx2
-  const auto proto = exported(quantized(Op::Relu, params));
+  params.qmin = 0;                                           // one-sided activations of --target avx2
+  const auto proto = exported(quantized(Op::Relu, params));  // x -> Q -> DQ -> Relu: nothing holds x above 0
   EXPECT_THAT(op_types(proto), ElementsAre("Clip", "QuantizeLinear", "DequantizeLinear", "Relu"));
   float low = 1, high = 0;
   std::memcpy(&low, initializer(proto, proto.graph().node(0).input(1))->raw_data().data(), 4);
   std::memcpy(&high, initializer(proto, proto.graph().node(0).input(2))->raw_data().data(), 4);
   EXPECT_EQ(low, 0.0f);
   EXPECT_EQ(high, 63.5f);  // (127 − 0)·0.5
+}
+
+/// x -> Relu -> Q -> DQ: 0 is the lowest value that arrives.
+TEST(Exporter, ALimitThatAReluKeepsNeedsNoClip) {
+  ModelMaker m(13);
+  m.input("x", {1, 4});
+  m.node("Relu", {"x"}, {"r"});
+  m.floats("s", {}, {0.5f});
+  m.bytes("z", {}, onnx::TensorProto::INT8, {0});
+  m.node("QuantizeLinear", {"r", "s", "z"}, {"q"});
+  m.node("DequantizeLinear", {"q", "s", "z"}, {"d"});
+  m.node("Neg", {"d"}, {"y"});
+  m.output("y");
+  auto model = m.import();
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  for (Tensor& t : model->main().tensors) {
+    if (t.quant) t.quant->qmin = 0;
+  }
+  EXPECT_THAT(op_types(exported(*model)), ElementsAre("Relu", "QuantizeLinear", "DequantizeLinear", "Neg"));
+  for (Tensor& t : model->main().tensors) {
+    if (t.quant) t.quant->qmax = 100;
+  }
+  EXPECT_THAT(op_types(exported(*model)), ElementsAre("Relu", "Clip", "QuantizeLinear", "DequantizeLinear", "Neg"));
+}
+
+/// A constant operand shares its type with the activation beside it: runtimes fuse nothing else.
+TEST(Exporter, ConstantsBesideActivationsAreUint8Too) {
+  ModelMaker m(13);
+  m.input("x", {1, 2});
+  m.floats("s", {}, {0.5f});
+  m.bytes("z", {}, onnx::TensorProto::INT8, {0});
+  m.bytes("c", {1, 2}, onnx::TensorProto::INT8, {100, -100});
+  m.node("QuantizeLinear", {"x", "s", "z"}, {"q"});
+  m.node("DequantizeLinear", {"q", "s", "z"}, {"d"});
+  m.node("DequantizeLinear", {"c", "s", "z"}, {"cd"});
+  m.node("Add", {"d", "cd"}, {"y"});
+  m.output("y");
+  const auto model = m.import();
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const auto proto = exported(*model);
+  for (const auto& node : proto.graph().node()) {
+    if (node.op_type() != "DequantizeLinear" || initializer(proto, node.input(0)) == nullptr) continue;
+    EXPECT_EQ(initializer(proto, node.input(0))->data_type(), onnx::TensorProto::UINT8);
+    EXPECT_EQ(initializer(proto, node.input(0))->raw_data(), std::string("\xe4\x1c"));  // 228, 28
+    EXPECT_EQ(initializer(proto, node.input(2))->raw_data(), std::string("\x80"));
+  }
 }
 
 TEST(Exporter, WeightsAndBiasKeepTheirAxis) {

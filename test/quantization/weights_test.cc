@@ -154,8 +154,7 @@ TEST(WeightScales, OfLeastErrorIsAboutTheBestThereIs) {
 TEST(WeightScales, OfAdmmAreAFixedPointOfItsTurns) {
   const std::vector<float> w = weights_with_an_outlier();
   const std::vector<int32_t> channel(w.size(), 0);
-  const double scale =
-      double(weight_scales(w, channel, 1, WeightGranularity::kPerChannel, WeightScale::kAdmm)[0]);
+  const double scale = double(weight_scales(w, channel, 1, WeightGranularity::kPerChannel, WeightScale::kAdmm)[0]);
   double products = 0, squares = 0;
   for (float v : w) {
     const double q = std::clamp(std::nearbyint(double(v) / scale), -127.0, 127.0);
@@ -171,6 +170,24 @@ TEST(WeightScales, OfOneTensorAreAllTheSameAndZeroChannelsKeepOne) {
     EXPECT_EQ(shared[0], shared[1]);
     EXPECT_EQ(weight_scales({1, 0, 0}, {0, 1, 1}, 2, WeightGranularity::kPerChannel, how)[1], 1.0f);
   }
+}
+
+/// ONNX Runtime forms s_x·s_w/s_y by two float operations, docs/NUMERICS.md in double: one in two differs for scales
+/// taken as they come.
+TEST(Product, MultipliersAreTheSameInFloatAndInDouble) {
+  constexpr size_t kChannels = 500;
+  std::vector<float> weights(2 * kChannels);
+  std::vector<int32_t> channel(weights.size());
+  uint32_t seed = 3;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    weights[i] = float(int32_t(seed)) / 2147483648.0f, channel[i] = int32_t(i / 2);
+  }
+  const QuantParams x = per_tensor_params(DType::Int8, 0.0371f, 0);
+  const float s_x = scale_at(x, 0), s_y = 0.0913f;
+  const QuantizedProduct p = quantize_product(weights, channel, {}, kChannels, x, s_y, WeightGranularity::kPerChannel);
+  for (float s : p.weight_scale) EXPECT_EQ(s_x * s / s_y, float(double(s_x) * double(s) / double(s_y)));
+  EXPECT_TRUE(p.raised.empty());
 }
 
 }  // namespace
