@@ -8,7 +8,6 @@
 #include <fstream>
 #include <random>
 
-#include "calibration/resize.h"
 #include "conformance/task_case.h"
 
 namespace lq::conformance {
@@ -67,10 +66,9 @@ TEST_F(PictureTasks, SuperResolutionKeepsDetailAndWhite) {
     SCOPED_TRACE(path);
     const auto photo = calibration::read_image(path, true);
     ASSERT_TRUE(photo.ok()) << photo.status().message();
-    const Image large =
-        calibration::center_crop(calibration::convert_color(*photo, schema::Color::Gray), kLarge, kLarge);
+    const Image large = cropped(in_color(*photo, schema::Color::Gray), kLarge, kLarge);
     const std::vector<float> original = planes(large, {0}, {255});
-    run({planes(calibration::resize_bilinear(large, kSmall, kSmall), {0}, {255})}, in_float, in_int8);
+    run({planes(resized(large, kSmall, kSmall), {0}, {255})}, in_float, in_int8);
     float_db += psnr(clamped(in_float), original), int8_db += psnr(clamped(in_int8), original);
     const float white = *std::max_element(in_float.begin(), in_float.end());
     if (white < 1) continue;

@@ -1,11 +1,14 @@
 #include "conformance/task_case.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
 
 #include "calibration/npy.h"
+#include "image/resize.h"
 
 namespace lq::conformance {
 
@@ -48,6 +51,37 @@ Status write_sample(const fs::path& folder, const std::string& input, const std:
   const fs::path place = input.empty() ? folder : folder / input;
   fs::create_directories(place);
   return calibration::write_npy((place / (name + ".npy")).string(), DType::Float32, shape, values.data());
+}
+
+namespace {
+
+calibration::Image image_of(const Result<PixelBuffer>& pixels) {
+  if (!pixels.ok()) {
+    ADD_FAILURE() << pixels.status().message();
+    return calibration::make_image(1, 1, 1);
+  }
+  calibration::Image image = calibration::make_image(pixels->width, pixels->height, pixels->channels);
+  std::copy_n(pixels->memory.data(), image.pixels.size(), image.pixels.data());
+  return image;
+}
+
+/// The same pixels as source/image holds them.
+Result<PixelBuffer> pixels_of(const calibration::Image& image) {
+  return convert_color(calibration::view_of(image), image.channels == 1 ? schema::Color::Gray : schema::Color::Rgb);
+}
+
+}  // namespace
+
+calibration::Image in_color(const calibration::Image& image, schema::Color color) {
+  return image_of(convert_color(calibration::view_of(image), color));
+}
+calibration::Image resized(const calibration::Image& image, int width, int height) {
+  Result<PixelBuffer> pixels = pixels_of(image);
+  return image_of(pixels.ok() ? resize_bilinear(std::move(*pixels), width, height) : std::move(pixels));
+}
+calibration::Image cropped(const calibration::Image& image, int width, int height) {
+  Result<PixelBuffer> pixels = pixels_of(image);
+  return image_of(pixels.ok() ? center_crop(*pixels, width, height) : std::move(pixels));
 }
 
 std::vector<float> planes(const calibration::Image& image, const std::vector<float>& mean,

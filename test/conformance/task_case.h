@@ -30,6 +30,10 @@ std::vector<float> output_floats(const Session& session, size_t i);
 Status write_sample(const std::filesystem::path& folder, const std::string& input, const std::string& name,
                     const Shape& shape, const std::vector<float>& values);
 
+/// An image in other colors, resized, or cropped around its centre, as source/image does it.
+calibration::Image in_color(const calibration::Image& image, schema::Color color);
+calibration::Image resized(const calibration::Image& image, int width, int height);
+calibration::Image cropped(const calibration::Image& image, int width, int height);
 /// pixel·scale[c] + shift[c] of an image, channel planes one after the other.
 std::vector<float> planes(const calibration::Image& image, const std::vector<float>& mean,
                           const std::vector<float>& deviation);

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <fstream>
 
-#include "calibration/resize.h"
 #include "conformance/task_case.h"
 #include "conformance/text_lines.h"
 
@@ -23,7 +22,7 @@ constexpr int kLineHeight = 48, kLineWidth = 960;
 Result<Image> page_of_size(const char* name, int width, int height) {
   LQ_ASSIGN_OR_RETURN(const Image gray,
                       calibration::read_image(resolve("pack/images/ocr").string() + "/" + name, true));
-  return calibration::resize_bilinear(calibration::convert_color(gray, schema::Color::Bgr), width, height);
+  return resized(in_color(gray, schema::Color::Bgr), width, height);
 }
 
 std::vector<float> page_input(const Image& page) {
@@ -36,8 +35,8 @@ std::vector<float> line_input(const Image& page, const TextBox& box) {
   for (int y = 0; y < line.height; ++y)
     std::memcpy(line.row(y), page.row(box.y1 + y) + box.x1 * 3, size_t(line.width) * 3);
   const int width = std::clamp(int(std::nearbyint(double(line.width) * kLineHeight / line.height)), 8, kLineWidth);
-  const std::vector<float> values = planes(calibration::resize_bilinear(line, width, kLineHeight),
-                                           {127.5f, 127.5f, 127.5f}, {127.5f, 127.5f, 127.5f});
+  const std::vector<float> values =
+      planes(resized(line, width, kLineHeight), {127.5f, 127.5f, 127.5f}, {127.5f, 127.5f, 127.5f});
   std::vector<float> input(size_t(3) * kLineHeight * kLineWidth, 0.0f);
   for (size_t row = 0; row < size_t(3) * kLineHeight; ++row)
     std::copy_n(values.begin() + std::ptrdiff_t(row * size_t(width)), width,
