@@ -82,12 +82,12 @@ struct Four {
   }
 };
 
-/// `n` (1…4) outputs from y_at on.
+/// The first 4 of `n` outputs from y_at on; none if n < 1.
 template <int kStep>
 [[gnu::always_inline]] static inline void store(const Four& f, const Constants& k, const DepthwiseTapsArgs& a,
                                                 ptrdiff_t y_at, int n) {
   if (a.epilogue.float_output) {
-    for (int i = 0; i < n; ++i) {
+    for (int i = 0; i < (n < 4 ? n : 4); ++i) {
       const int half = kStep == 16 ? i / 2 : i % 2;  // where output i lies: [half], lane
       const bool upper = kStep == 16 ? i % 2 == 1 : i >= 2;
       const __m256i* v = f.acc[half];
