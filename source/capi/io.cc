@@ -33,25 +33,35 @@ lq_status describe(const lq::Tensor& tensor, const lq::QuantParams* quant, lq_la
   return give(info, function, "lq_tensor_info", to);
 }
 
+/// What a C caller wrote into an enum's place: any int may be there, and only an enumerator may be read as one.
+template <typename Enum>
+int value_of(const Enum& e) {
+  static_assert(sizeof(Enum) == sizeof(int));
+  int value;
+  std::memcpy(&value, &e, sizeof value);
+  return value;
+}
+
 lq_status take_buffer(const lq_buffer* buffer, const char* function, lq::ExternalBuffer& to) {
   if (buffer == nullptr) return LQ_OK;
   lq_buffer b{};
   if (const lq_status status = take(*buffer, function, "lq_buffer", b)) return status;
-  if (int(b.layout) < LQ_LAYOUT_MODEL || int(b.layout) > LQ_LAYOUT_NHWC)
+  const int layout = value_of(b.layout), dtype = value_of(b.dtype);
+  if (layout < LQ_LAYOUT_MODEL || layout > LQ_LAYOUT_NHWC)
     return fail(LQ_INVALID_ARGUMENT, std::string(function) + ": unknown layout");
-  if (int(b.dtype) < 0 || int(b.dtype) > LQ_FLOAT64)
-    return fail(LQ_INVALID_ARGUMENT, std::string(function) + ": unknown dtype");
-  to = {b.data, b.size_bytes, lq::DType(int(b.dtype)), lq::BufferLayout(int(b.layout))};
+  if (dtype < 0 || dtype > LQ_FLOAT64) return fail(LQ_INVALID_ARGUMENT, std::string(function) + ": unknown dtype");
+  to = {b.data, b.size_bytes, lq::DType(dtype), lq::BufferLayout(layout)};
   return LQ_OK;
 }
 
 lq_status take_image(const lq_image& image, lq::PixelView& to) {
   lq_image i{};
   if (const lq_status status = take(image, "lq_session_set_image", "lq_image", i)) return status;
-  if (int(i.format) < LQ_PIXEL_GRAY || int(i.format) > LQ_PIXEL_BGRA)
+  const int format = value_of(i.format);
+  if (format < LQ_PIXEL_GRAY || format > LQ_PIXEL_BGRA)
     return fail(LQ_INVALID_ARGUMENT, "lq_session_set_image: unknown pixel format");
   static_assert(int(lq::PixelFormat::kBgra) == LQ_PIXEL_BGRA && int(lq::PixelFormat::kRgb) == LQ_PIXEL_RGB);
-  to = {i.pixels, i.width, i.height, i.stride, lq::PixelFormat(int(i.format))};
+  to = {i.pixels, i.width, i.height, i.stride, lq::PixelFormat(format)};
   if (i.stride == 0 && i.width > 0) to.stride = size_t(i.width) * size_t(lq::bytes_per_pixel(to.format));
   return LQ_OK;
 }
