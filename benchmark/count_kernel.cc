@@ -22,8 +22,8 @@ constexpr Layer kLayers[] = {{"conv1x1_256_14", 256, 14, 1, false},
                              {"depthwise3x3_56", 64, 56, 3, true},
                              {"depthwise3x3_14", 64, 14, 3, true},
                              {"depthwise5x5_28", 64, 28, 5, true}};
-constexpr const char* kIsas[kIsaCount] = {"scalar",       "avx2",      "avxvnni",    "avx512vnni", "neon",
-                                          "neon_dotprod", "neon_i8mm", "neon_vfpv4", "rvv"};
+constexpr const char* kIsas[kIsaCount] = {"scalar", "sse41",        "avx2",      "avxvnni",    "avx512vnni",
+                                          "neon",   "neon_dotprod", "neon_i8mm", "neon_vfpv4", "rvv"};
 
 /// Buffers of a layer, at most 16 bytes an element everywhere; what they hold does not matter.
 struct Buffers {

@@ -67,7 +67,7 @@ void ModelArgs::add_preprocessing(CLI::App& app) {
 }
 
 void ModelArgs::add_isa(CLI::App& app) {
-  app.add_option("--isa", isa_, "kernels to use: scalar, avx2, avxvnni, avx512vnni … (default: the best this processor has)")->type_name("NAME");
+  app.add_option("--isa", isa_, "kernels to use: scalar, sse41, avx2, avxvnni, avx512vnni … (default: the best this processor has)")->type_name("NAME");
 }
 
 Result<std::optional<Isa>> ModelArgs::isa() const {

@@ -30,8 +30,11 @@ bool has(uint32_t value, uint32_t bits) { return (value & bits) == bits; }
 uint32_t detect() {
   uint32_t found = bit(Isa::kScalar);
   uint32_t a = 0, b = 0, c = 0, d = 0;
-  constexpr uint32_t kFma = 1u << 12, kOsxsave = 1u << 27, kAvx = 1u << 28;  // leaf 1 ECX
-  if (!__get_cpuid(1, &a, &b, &c, &d) || !has(c, kFma | kOsxsave | kAvx)) return found;
+  constexpr uint32_t kSsse3 = 1u << 9, kFma = 1u << 12, kSse41 = 1u << 19, kOsxsave = 1u << 27,
+                     kAvx = 1u << 28;  // leaf 1 ECX
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !has(c, kSsse3 | kSse41)) return found;
+  found |= bit(Isa::kSse41);
+  if (!has(c, kFma | kOsxsave | kAvx)) return found;
   const uint64_t saved = read_xcr0();
   constexpr uint32_t kAvx2 = 1u << 5;  // leaf 7.0 EBX
   if ((saved & 0x6) != 0x6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !has(b, kAvx2)) return found;
@@ -99,6 +102,9 @@ uint32_t detect() { return bit(Isa::kScalar); }
 #endif
 
 constexpr uint32_t kBuilt = bit(Isa::kScalar)
+#ifdef LQ_HAS_SSE41
+                            | bit(Isa::kSse41)
+#endif
 #ifdef LQ_HAS_AVX2
                             | bit(Isa::kAvx2)
 #endif
@@ -151,7 +157,7 @@ Isa fallback_isa(Isa isa) {
     case Isa::kNeonDotprod:
     case Isa::kNeonVfpv4:
       return Isa::kNeon;
-    default:
+    default:  // AVX2 has a kernel of its own wherever SSE4.1 has one
       return Isa::kScalar;
   }
 }

@@ -7,6 +7,9 @@ namespace lq {
 
 const ElementwiseKernels& elementwise_kernels(Isa isa) {
   for (; isa != Isa::kScalar; isa = fallback_isa(isa)) {
+#ifdef LQ_HAS_SSE41
+    if (isa == Isa::kSse41) return elementwise_kernels_sse41();
+#endif
 #ifdef LQ_HAS_AVX2
     if (isa == Isa::kAvx2) return elementwise_kernels_avx2();
 #endif

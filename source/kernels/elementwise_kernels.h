@@ -116,6 +116,7 @@ struct ElementwiseKernels {
 /// The kernels of `isa`, or of the next ISA it includes (fallback_isa); the scalar ones in the end.
 const ElementwiseKernels& elementwise_kernels(Isa isa);
 const ElementwiseKernels& elementwise_kernels_scalar();
+const ElementwiseKernels& elementwise_kernels_sse41();
 const ElementwiseKernels& elementwise_kernels_avx2();
 const ElementwiseKernels& elementwise_kernels_neon();
 const ElementwiseKernels& elementwise_kernels_rvv();

@@ -9,16 +9,17 @@ namespace lq {
 /// In order of preference: the last one a processor has is its best.
 enum class Isa : uint8_t {
   kScalar = 0,
-  kAvx2 = 1,         // AVX2 and FMA
-  kAvxVnni = 2,      // and vpdpbusd on 256 bits, VEX form
-  kAvx512Vnni = 3,   // AVX2, FMA, AVX512 F, BW, DQ, VL and VNNI
-  kNeon = 4,         // Advanced SIMD of ARMv8.0; on 32-bit ARM that of ARMv7
-  kNeonDotprod = 5,  // and sdot
-  kNeonI8mm = 6,     // and smmla
-  kNeonVfpv4 = 7,    // 32-bit ARM: Advanced SIMD, and VFPv4 with its fused multiply-add
-  kRvv = 8,          // RISC-V V 1.0, vectors of 128 bits or more
+  kSse41 = 1,        // SSSE3 and SSE4.1
+  kAvx2 = 2,         // AVX2 and FMA
+  kAvxVnni = 3,      // and vpdpbusd on 256 bits, VEX form
+  kAvx512Vnni = 4,   // AVX2, FMA, AVX512 F, BW, DQ, VL and VNNI
+  kNeon = 5,         // Advanced SIMD of ARMv8.0; on 32-bit ARM that of ARMv7
+  kNeonDotprod = 6,  // and sdot
+  kNeonI8mm = 7,     // and smmla
+  kNeonVfpv4 = 8,    // 32-bit ARM: Advanced SIMD, and VFPv4 with its fused multiply-add
+  kRvv = 9,          // RISC-V V 1.0, vectors of 128 bits or more
 };
-constexpr int kIsaCount = 9;
+constexpr int kIsaCount = 10;
 
 /// Channels in a block of an NCHWc8 tensor.
 constexpr int kBlock = 8;

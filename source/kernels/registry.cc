@@ -8,6 +8,10 @@ namespace lq {
 
 extern const KernelTable kScalarConvKernels;
 extern const KernelTable kScalarWinogradKernels;
+#ifdef LQ_HAS_SSE41
+extern const KernelTable kSse41ConvKernels;
+extern const KernelTable kSse41WinogradKernels;
+#endif
 #ifdef LQ_HAS_AVX2
 extern const KernelTable kAvx2ConvKernels;
 extern const KernelTable kAvx2WinogradKernels;
@@ -56,6 +60,10 @@ const KernelTable* const* kernel_tables(int* count) {
   static const KernelTable* const kTables[] = {
       &kScalarConvKernels,
       &kScalarWinogradKernels,
+#ifdef LQ_HAS_SSE41
+      &kSse41ConvKernels,
+      &kSse41WinogradKernels,
+#endif
 #ifdef LQ_HAS_AVX2
       &kAvx2ConvKernels,
       &kAvx2WinogradKernels,

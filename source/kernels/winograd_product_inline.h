@@ -20,13 +20,13 @@ template <int kTiles, int kAll, int kPairs>
 #pragma GCC unroll 4
   for (int j = 0; j < kPairs; ++j) {
     Vector::Int weights[kAll];
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (int v = 0; v < kAll; ++v)
       weights[v] = Vector::load(w + 2 * kWinogradPanel * j + vector_at(v, panel, 2 * Vector::kLanes));
 #pragma GCC unroll 12
     for (int t = 0; t < kTiles; ++t) {
       const Vector::Int in = Vector::broadcast2(x + 8 * t + 2 * j);
-#pragma GCC unroll 2
+#pragma GCC unroll 4
       for (int v = 0; v < kAll; ++v) {
         acc[t][v] = Vector::dot(acc[t][v], in, weights[v]);
         Vector::pin(acc[t][v]);
@@ -43,7 +43,7 @@ __attribute__((noinline)) static void tile(const WinogradProductArgs& a, const i
   Vector::Int acc[kTiles][kAll];
 #pragma GCC unroll 12
   for (int t = 0; t < kTiles; ++t) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (int v = 0; v < kAll; ++v) {
       const int32_t* from = sum + kWinogradPanel * t + vector_at(v, a.sum_panel, Vector::kLanes);
       acc[t][v] = a.accumulate ? Vector::load(from) : Vector::zero();
@@ -54,7 +54,7 @@ __attribute__((noinline)) static void tile(const WinogradProductArgs& a, const i
   for (int j = a.pairs % 4; j > 0; --j, x += 2, w += 2 * kWinogradPanel) add_pairs<kTiles, kAll, 1>(acc, x, w, panel);
 #pragma GCC unroll 12
   for (int t = 0; t < kTiles; ++t) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (int v = 0; v < kAll; ++v)
       Vector::store(sum + kWinogradPanel * t + vector_at(v, a.sum_panel, Vector::kLanes), acc[t][v]);
   }

@@ -7,8 +7,8 @@
 namespace lq {
 namespace {
 
-constexpr const char* kIsaNames[kIsaCount] = {"scalar",       "avx2",      "avxvnni",    "avx512vnni", "neon",
-                                              "neon_dotprod", "neon_i8mm", "neon_vfpv4", "rvv"};
+constexpr const char* kIsaNames[kIsaCount] = {"scalar", "sse41",        "avx2",      "avxvnni",    "avx512vnni",
+                                              "neon",   "neon_dotprod", "neon_i8mm", "neon_vfpv4", "rvv"};
 
 std::string usable_names() {
   std::string names;

@@ -15,6 +15,7 @@ using ::testing::HasSubstr;
 
 TEST(Isa, NamesRoundTrip) {
   EXPECT_STREQ(isa_name(Isa::kScalar), "scalar");
+  EXPECT_STREQ(isa_name(Isa::kSse41), "sse41");
   EXPECT_STREQ(isa_name(Isa::kAvx2), "avx2");
   ASSERT_TRUE(parse_isa("scalar").ok());
   EXPECT_EQ(*parse_isa("scalar"), Isa::kScalar);
@@ -58,6 +59,8 @@ TEST(CpuFeatures, AgreesWithProcCpuinfo) {
     if (line.rfind("flags", 0) == 0) flags = line + " ";
   }
   if (flags.empty()) GTEST_SKIP() << "no flags in /proc/cpuinfo";
+  EXPECT_EQ(is_isa_supported(Isa::kSse41),
+            flags.find(" ssse3 ") != std::string::npos && flags.find(" sse4_1 ") != std::string::npos);
   const bool avx2 = flags.find(" avx2 ") != std::string::npos && flags.find(" fma ") != std::string::npos;
   EXPECT_EQ(is_isa_supported(Isa::kAvx2), avx2);
   EXPECT_EQ(is_isa_supported(Isa::kAvxVnni), avx2 && flags.find(" avx_vnni ") != std::string::npos);

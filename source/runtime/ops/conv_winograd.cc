@@ -203,6 +203,7 @@ struct Costs {
   float weights[2];     // a panel and pair of input channels
 };
 constexpr Costs kCosts[] = {
+    {Isa::kSse41, 13.5, 21, 14.5, {50, 180}, {54, 270}, {120, 350}},
     {Isa::kAvx2, 28, 39, 29, {27, 92}, {27, 137}, {64, 175}},
     {Isa::kAvxVnni, 73, 73, 38, {27, 92}, {27, 143}, {70, 163}},
     {Isa::kAvx512Vnni, 133, 133, 66, {27, 76}, {20, 99}, {50, 107}},
