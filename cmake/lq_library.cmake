@@ -41,7 +41,8 @@ function(lq_library name)
 endfunction()
 
 # lq_test(name [LABEL label] DEPENDS targets…): a GoogleTest program of every .cc in the current folder.
-# Labels: unit (default), fuzz, model (the pack's or the repository's models), golden (test/golden), package, slow (run_full.sh only).
+# Labels: unit (default), fuzz, model (the pack's or the repository's models), golden (test/golden), package, emulation (other
+# x86 processors), slow (run_full.sh only).
 # The target unit_tests is what runs under sanitizers too: labels unit and fuzz.
 add_custom_target(unit_tests)
 function(lq_test name)

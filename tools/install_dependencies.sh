@@ -15,6 +15,7 @@ if [ "$level" = tests ]; then
   packages+=(libgtest-dev libgmock-dev libbenchmark-dev googletest libonnx-testdata pkg-config binutils ccache)
   # Cross builds and emulators. clang: the vector intrinsics of RISC-V, which Debian's g++ 12 lacks.
   packages+=(qemu-user g++-aarch64-linux-gnu g++-arm-linux-gnueabihf g++-riscv64-linux-gnu clang-19)
+  packages+=(bochs bochs-term bsdutils)  # AVX512-VNNI kernels on bare metal (test/emulation)
   # For test/peer. A node from elsewhere brings its own npm, which Debian's package would conflict with.
   command -v node >/dev/null || packages+=(nodejs)
   command -v npm >/dev/null || packages+=(npm)

@@ -17,7 +17,7 @@ if [ -z "${LQ_CONFORMANCE_CASES:-}" ]; then
 fi
 
 count=0
-row() {  # row PROCESSOR KERNELS COMMAND…: KERNELS is one family, or all that processor has
+row() {  # row PROCESSOR KERNELS COMMAND…: KERNELS is one family, all that processor has, or default
   local processor=$1 kernels=$2 options=()
   shift 2
   [ "$kernels" = all ] || options=(--isa "$kernels")
@@ -34,8 +34,11 @@ emulated() {  # emulated BUILD EMULATOR: both are there
 }
 
 row "x86-64, this machine" all "$builds/release/tools/device/lq-conform"
-if emulated release qemu-x86_64; then  # before AVX: nothing but scalar may run
-  row "x86-64, Nehalem" all qemu-x86_64 -cpu Nehalem "$builds/release/tools/device/lq-conform"
+if emulated release qemu-x86_64; then  # default: what the library chooses by itself
+  a=$builds/release/tools/device/lq-conform
+  row "x86-64, core2duo" default qemu-x86_64 -cpu core2duo "$a"  # before SSE4.1: nothing but scalar may run
+  row "x86-64, Nehalem" default qemu-x86_64 -cpu Nehalem "$a"
+  row "x86-64, max" default qemu-x86_64 -cpu max "$a"
 fi
 if emulated aarch64-qemu qemu-aarch64; then
   a=$builds/aarch64-qemu/tools/device/lq-conform

@@ -21,7 +21,8 @@ namespace fs = std::filesystem;
 constexpr char kUsage[] =
     "Usage: lq-conform [--isa NAME] [--threads N] [--verbose] FILE.lqm|FOLDER...\n"
     "Runs the golden self-test of every model (a folder: all .lqm files below it) on every kernel family this\n"
-    "processor has, or on the named one, with 1 and N threads (default 2). Prints 'isa NAME: N passed, N failed'.\n"
+    "processor has, or on the named one (default: what runs where none is named), with 1 and N threads (default 2).\n"
+    "Prints 'isa NAME: N passed, N failed'.\n"
     "Exit code 1 if one failed or nothing was run.\n";
 
 struct Options {
@@ -41,7 +42,8 @@ Result<Options> parse(int argc, char** argv) {
     } else if (arg == "--verbose") {
       o.verbose = true;
     } else if (arg == "--isa" && has_value) {
-      LQ_ASSIGN_OR_RETURN(const Isa isa, parse_isa(argv[++i]));
+      const std::string name = argv[++i];
+      LQ_ASSIGN_OR_RETURN(const Isa isa, name == "default" ? default_isa() : parse_isa(name));
       o.isas.push_back(isa);
     } else if (arg == "--threads" && has_value) {
       o.threads = std::atoi(argv[++i]);

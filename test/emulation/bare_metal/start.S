@@ -1,5 +1,5 @@
-// From the reset of an x86-64 processor to run_checks(), without firmware: this is the ROM itself (link.ld). Copies what
-// lies in the ROM to 1 MB, maps the lower 4 GB one to one, enters long mode and enables every register file there is.
+// From the reset of an x86-64 processor to run_checks(), without firmware: this is the ROM itself (link.ld). Copies
+// what lies in the ROM to 1 MB, maps the lower 4 GB one to one, enters long mode and enables all register files.
 .section .start, "ax"
 .code16
 start16:
