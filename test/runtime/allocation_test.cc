@@ -120,7 +120,7 @@ TEST(Allocation, RunTakesNothingFromTheHeap) {
 TEST(Allocation, ThreadsAndIsasGiveTheSameBits) {
   auto model = testing::make_model(mixed_model());
   std::vector<std::vector<float>> results;
-  for (const char* name : {"scalar", "avx2"}) {
+  for (const char* name : {"scalar", "sse41", "avx2"}) {
     const auto isa = parse_isa(name);
     if (!isa.ok()) continue;
     for (const int threads : {1, 2, 4}) {

@@ -1,4 +1,4 @@
-// Depthwise on saturating byte products (AVX2 without VNNI): a strip of bytes a block, taps in proved groups.
+// Depthwise on saturating byte products (SSE4.1, and AVX2 without VNNI): a strip of bytes a block, taps in proved groups.
 #include <algorithm>
 
 #include "kernels/registry.h"
