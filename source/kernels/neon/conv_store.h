@@ -188,11 +188,9 @@ template <typename Tile>
 }
 
 /// All pixels in tiles of up to three pairs. An odd tile has its last pixel repeated behind it. kNeighbours: every pair
-/// lies in 16 neighbouring bytes. Tile::run_row<pairs, one tap>(args, first pixel, tiles) is for
-/// runs.
+/// lies in 16 neighbouring bytes.
 template <typename Tile>
 [[gnu::always_inline]] static inline void run_pair_tiles(const ConvByteArgs& a) {
-  if (is_run(a.geometry, a.epilogue)) return run_pair_row<Tile>(a);
   for_each_tile<kPairTilePixels>(a.geometry, [&](int n, const ptrdiff_t* x, const ptrdiff_t* y) {
     ptrdiff_t x_at[kPairTilePixels + 1], y_at[kPairTilePixels + 1];
     for (int p = 0; p < n; ++p) x_at[p] = x[p], y_at[p] = y[p];

@@ -88,9 +88,15 @@ struct Rounder {
   [[gnu::always_inline]] int16x8_t round8(float32x4_t a, float32x4_t b) const {
     return narrow(vcvtnq_s32_f32(a), vcvtnq_s32_f32(b));
   }
-  [[gnu::always_inline]] int8x16_t finish(int16x8_t a, int16x8_t b) const {
-    return vminq_s8(vmaxq_s8(vqmovn_high_s16(vqmovn_s16(a), b), low), high);
+  [[gnu::always_inline]] int8x16_t narrow(int16x8_t a, int16x8_t b) const {
+    return vqmovn_high_s16(vqmovn_s16(a), b);
   }
+  /// False if narrowing to bytes saturates at the bounds already.
+  [[gnu::always_inline]] bool clamps() const {
+    return vgetq_lane_s8(low, 0) != -128 || vgetq_lane_s8(high, 0) != 127;
+  }
+  [[gnu::always_inline]] int8x16_t clamp(int8x16_t q) const { return vminq_s8(vmaxq_s8(q, low), high); }
+  [[gnu::always_inline]] int8x16_t finish(int16x8_t a, int16x8_t b) const { return clamp(narrow(a, b)); }
   [[gnu::always_inline]] int8x8_t finish(int16x8_t a) const {
     return vmin_s8(vmax_s8(vqmovn_s16(a), vget_low_s8(low)), vget_low_s8(high));
   }
