@@ -24,6 +24,16 @@ inline constexpr bool kIs64Bit = true;  // 32 vector registers
 [[gnu::always_inline]] static inline int16x8_t mlal_high(int16x8_t acc, int8x16_t a, int8x16_t b) {
   return vmlal_high_s8(acc, a, b);
 }
+/// Of the low halves, in assembler: with vget_low_s8 g++ keeps a second copy of every half used in a loop.
+[[gnu::always_inline]] static inline int16x8_t mull_low(int8x16_t a, int8x16_t b) {
+  int16x8_t v;
+  __asm__("smull %0.8h, %1.8b, %2.8b" : "=w"(v) : "w"(a), "w"(b));
+  return v;
+}
+[[gnu::always_inline]] static inline int16x8_t mlal_low(int16x8_t acc, int8x16_t a, int8x16_t b) {
+  __asm__("smlal %0.8h, %1.8b, %2.8b" : "+w"(acc) : "w"(a), "w"(b));
+  return acc;
+}
 /// Neighbouring bytes, in instructions that load several registers.
 [[gnu::always_inline]] static inline int8x8x2_t load_two(const int8_t* p) {
   return {{vld1_s8(p), vld1_s8(p + 8)}};  // one ldp
@@ -52,6 +62,12 @@ inline constexpr bool kIs64Bit = false;  // 16 of them
 }
 [[gnu::always_inline]] static inline int16x8_t mlal_high(int16x8_t acc, int8x16_t a, int8x16_t b) {
   return vmlal_s8(acc, vget_high_s8(a), vget_high_s8(b));
+}
+[[gnu::always_inline]] static inline int16x8_t mull_low(int8x16_t a, int8x16_t b) {
+  return vmull_s8(vget_low_s8(a), vget_low_s8(b));
+}
+[[gnu::always_inline]] static inline int16x8_t mlal_low(int16x8_t acc, int8x16_t a, int8x16_t b) {
+  return vmlal_s8(acc, vget_low_s8(a), vget_low_s8(b));
 }
 [[gnu::always_inline]] static inline int8x8x2_t load_two(const int8_t* p) {
   const int8x16_t v = vld1q_s8(p);
@@ -113,9 +129,12 @@ struct Rounder {
   [[gnu::always_inline]] int16x8_t round8(float32x4_t a, float32x4_t b) const {
     return vaddq_s16(vcombine_s16(round4(a), round4(b)), zero_point);
   }
-  [[gnu::always_inline]] int8x16_t finish(int16x8_t a, int16x8_t b) const {
+  [[gnu::always_inline]] int8x16_t narrow(int16x8_t a, int16x8_t b) const {
     return vcombine_s8(vmovn_s16(a), vmovn_s16(b));
   }
+  [[gnu::always_inline]] bool clamps() const { return false; }  // done before rounding
+  [[gnu::always_inline]] int8x16_t clamp(int8x16_t q) const { return q; }
+  [[gnu::always_inline]] int8x16_t finish(int16x8_t a, int16x8_t b) const { return narrow(a, b); }
   [[gnu::always_inline]] int8x8_t finish(int16x8_t a) const { return vmovn_s16(a); }
 #endif
 };
