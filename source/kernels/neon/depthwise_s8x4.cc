@@ -6,16 +6,15 @@ namespace lq::neon {
 namespace {
 
 static inline void copy_pixels(int8_t* out, const int8_t* x, ptrdiff_t pixels) {
-  for (; pixels >= 8; pixels -= 8, x += 64, out += 64) vst1q_s8_x4(out, vld1q_s8_x4(x));
-  if ((pixels & 4) != 0) {
-    vst1q_s8_x2(out, vld1q_s8_x2(x));
-    x += 32, out += 32;
+  if (pixels >= 8) {
+    const int8_t* const last = x + (pixels - 8) * 8;
+    int8_t* const to = out + (pixels - 8) * 8;
+    for (; x < last; x += 64, out += 64) vst1q_s8_x4(out, vld1q_s8_x4(x));
+    vst1q_s8_x4(to, vld1q_s8_x4(last));  // some of them once more
+    return;
   }
-  if ((pixels & 2) != 0) {
-    vst1q_s8(out, vld1q_s8(x));
-    x += 16, out += 16;
-  }
-  if ((pixels & 1) != 0) vst1_s8(out, vld1_s8(x));
+  for (; pixels >= 2; pixels -= 2, x += 16, out += 16) vst1q_s8(out, vld1q_s8(x));
+  if (pixels > 0) vst1_s8(out, vld1_s8(x));
 }
 
 static inline void rows_of_quad(const int8_t* w, int8_t* out, ptrdiff_t step, int rows) {
@@ -239,7 +238,8 @@ template <int kTaps, bool kWhole>
   out.store(acc[0], y);
 }
 
-/// The input rows of a window and one more, in a ring, with their padding; columns of padding are written once.
+/// The input rows of a window and one more, in a ring, with their padding; columns of padding are written once. Between
+/// two steps all rows of the window but its last are there.
 template <int kTaps>
 struct RowRing {
   int8_t* rows[kTaps + 1];
@@ -258,7 +258,7 @@ struct RowRing {
       pad_pixels(rows[h], 0, int(begin), zero_point);
       pad_pixels(rows[h], int(begin + pixels), span, zero_point);
     }
-    for (int h = 0; h < kTaps; ++h) copy_next(rows[h]);
+    for (int h = 0; h + 1 < kTaps; ++h) copy_next(rows[h]);
   }
   [[gnu::always_inline]] void copy_next(int8_t* to) {
     if (next >= 0 && next < in_h) {
@@ -268,13 +268,13 @@ struct RowRing {
     }
     ++next, x += in_row;
   }
-  /// The row behind the window.
-  [[gnu::always_inline]] void copy_one_more() { copy_next(rows[kTaps]); }
+  template <int kSteps>
   [[gnu::always_inline]] void rotate() {
-    int8_t* const free = rows[0];
-#pragma GCC unroll 5
-    for (int h = 0; h < kTaps; ++h) rows[h] = rows[h + 1];
-    rows[kTaps] = free;
+    int8_t* before[kTaps + 1];
+#pragma GCC unroll 6
+    for (int h = 0; h <= kTaps; ++h) before[h] = rows[h];
+#pragma GCC unroll 6
+    for (int h = 0; h <= kTaps; ++h) rows[h] = before[(h + kSteps) % (kTaps + 1)];
   }
 };
 
@@ -295,14 +295,18 @@ template <int kTaps, bool kWhole>
   ptrdiff_t y = 0;
   int left = a.rows;
   for (; a.stride_h == 1 && a.stride_w == 1 && left >= 2; left -= 2, y += 2 * a.y_row) {
-    ring.copy_one_more();
+    ring.copy_next(ring.rows[kTaps - 1]), ring.copy_next(ring.rows[kTaps]);
     dense_rows<kTaps, 2, kWhole>(square, out, a.cols, ring.rows, y, a.y_row);
-    if (left == 2) return;
-    ring.rotate(), ring.copy_one_more(), ring.rotate();
+    ring.template rotate<2>();
   }
   for (; left > 0; --left, y += a.y_row) {
+    ring.copy_next(ring.rows[kTaps - 1]);
     strided_row<kTaps, kWhole>(square, out, a.cols, ring.rows, y);
-    for (int s = 0; left > 1 && s < a.stride_h; ++s) ring.copy_one_more(), ring.rotate();
+    ring.template rotate<1>();
+    for (int s = 1; s < a.stride_h && left > 1; ++s) {
+      ring.copy_next(ring.rows[kTaps - 1]);
+      ring.template rotate<1>();
+    }
   }
 }
 
