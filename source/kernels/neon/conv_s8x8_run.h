@@ -1,6 +1,6 @@
-// The main loop of conv_s8x8 over runs, 64-bit: 4 neighbouring pixels × 4 channels, two steps at a time, in the order it is
-// to run (ordered.h). A pixel's 8 channels fill both halves of a register and two output channels' weights one each, so
-// that smull and smull2 make both. Loads stand behind the last use of what they replace: 30 registers, and an
+// The main loop of conv_s8x8 over runs, 64-bit: 4 neighbouring pixels × 4 channels, two steps at a time, in the order
+// it is to run (ordered.h). A pixel's 8 channels fill both halves of a register and two output channels' weights one
+// each, so that smull and smull2 make both. Loads stand behind the last use of what they replace: 30 registers, and an
 // in-order core waits for none. The last pair of steps stands by itself: nothing is read behind the layer.
 #pragma once
 #include "kernels/neon/conv_store.h"
@@ -13,14 +13,14 @@ inline constexpr int kMostRunTaps = 64;
 #if defined(__aarch64__)
 namespace {
 
-
 struct RunTile {
   static constexpr ptrdiff_t kStep = 128, kPair = 2 * kStep;  // bytes of weights of a step and of two
   const int8_t* w[4];  // of the last of some pairs of steps: [channels 0 and 1: step, next step][channels 2 and 3]
   int32x4_t acc[4][4];
   int8x16_t u[4], v[4], wu, wv;
 
-  /// Weights are looked up at w + 16 · i, i up to 0: what counts bytes of a list of two offsets a pair counts them, too.
+  /// Weights are looked up at w + 16 · i, i up to 0: what counts bytes of a list of two offsets a pair counts them,
+  /// too.
   [[gnu::always_inline]] void aim(const int8_t* weights) {
     w[0] = weights + kPair, w[1] = weights + kStep + kPair, w[2] = weights + 16, w[3] = weights + kStep + 16;
   }
@@ -58,7 +58,7 @@ struct RunTile {
   /// The two steps at i. kMore: two more follow, whose pixels are at xu and xv.
   template <bool kMore>
   [[gnu::always_inline]] void pair(ptrdiff_t i, const int8_t* xu, const int8_t* xv) {
-    const auto nothing = []() __attribute__((always_inline)) {};
+    const auto nothing = []() __attribute__((always_inline)){};
     const auto load_wu = [&]() __attribute__((always_inline)) { wu = ordered_load_scaled(w[2], i); };
     const auto load_wv = [&]() __attribute__((always_inline)) { wv = ordered_load_scaled(w[3], i); };
     channel<0>(nothing, nothing, nothing, nothing);

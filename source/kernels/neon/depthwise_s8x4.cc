@@ -9,8 +9,8 @@ static inline void copy_pixels(int8_t* out, const int8_t* x, ptrdiff_t pixels) {
   if (pixels >= 8) {
     const int8_t* const last = x + (pixels - 8) * 8;
     int8_t* const to = out + (pixels - 8) * 8;
-    for (; x < last; x += 64, out += 64) vst1q_s8_x4(out, vld1q_s8_x4(x));
-    vst1q_s8_x4(to, vld1q_s8_x4(last));  // some of them once more
+    for (; x < last; x += 64, out += 64) copy_64(out, x);
+    copy_64(to, last);  // some of them once more
     return;
   }
   for (; pixels >= 2; pixels -= 2, x += 16, out += 16) vst1q_s8(out, vld1q_s8(x));
@@ -210,7 +210,8 @@ template <bool kWhole>
       if (r == 2) s[2 * h].add(last[2 * h]), s[2 * h + 1].add(last[2 * h + 1]);
     }
   }
-  const int32x4_t acc[4][2] = {{s[0].low, s[0].high}, {s[1].low, s[1].high}, {s[2].low, s[2].high}, {s[3].low, s[3].high}};
+  const int32x4_t acc[4][2] = {
+      {s[0].low, s[0].high}, {s[1].low, s[1].high}, {s[2].low, s[2].high}, {s[3].low, s[3].high}};
   out.store_two(acc[0], acc[1], y);
   out.store_two(acc[2], acc[3], y + 16);
 }

@@ -1,6 +1,7 @@
-// Instructions in the order they are written: volatile asm statements keep theirs on any compiler. For the main loops of
-// 64-bit kernels, where an in-order core (Cortex-A55) waits for every load that comes just before its use.
-// What they read must not be written in the same function: they do not tell the compiler that they read memory.
+// Instructions in the order they are written: volatile asm statements keep theirs on any compiler. For the main loops
+// of 64-bit kernels, where an in-order core (Cortex-A55) waits for every load that comes just before its use. What they
+// read must not be written in the same function: they do not tell the compiler that they read memory (but for
+// ordered_load_offset).
 #pragma once
 #include "kernels/neon/simd.h"
 
@@ -28,7 +29,7 @@ namespace lq::neon {
 /// A number of a list, `offset` bytes behind base.
 [[gnu::always_inline]] static inline ptrdiff_t ordered_load_offset(const ptrdiff_t* base, ptrdiff_t offset) {
   ptrdiff_t v;
-  __asm__ volatile("ldr %0, [%1, %2]" : "=r"(v) : "r"(base), "r"(offset), "m"(*(const ptrdiff_t(*)[])base));
+  __asm__ volatile("ldr %0, [%1, %2]" : "=r"(v) : "r"(base), "r"(offset) : "memory");
   return v;
 }
 /// 32 bytes at p + kOffset.

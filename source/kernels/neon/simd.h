@@ -24,6 +24,10 @@ inline constexpr bool kIs64Bit = true;  // 32 vector registers
 [[gnu::always_inline]] static inline int16x8_t mlal_high(int16x8_t acc, int8x16_t a, int8x16_t b) {
   return vmlal_high_s8(acc, a, b);
 }
+/// 64 bytes.
+[[gnu::always_inline]] static inline void copy_64(int8_t* to, const int8_t* from) {
+  vst1q_s8_x4(to, vld1q_s8_x4(from));
+}
 /// Of the low halves, in assembler: with vget_low_s8 g++ keeps a second copy of every half used in a loop.
 [[gnu::always_inline]] static inline int16x8_t mull_low(int8x16_t a, int8x16_t b) {
   int16x8_t v;
@@ -62,6 +66,10 @@ inline constexpr bool kIs64Bit = false;  // 16 of them
 }
 [[gnu::always_inline]] static inline int16x8_t mlal_high(int16x8_t acc, int8x16_t a, int8x16_t b) {
   return vmlal_s8(acc, vget_high_s8(a), vget_high_s8(b));
+}
+[[gnu::always_inline]] static inline void copy_64(int8_t* to, const int8_t* from) {
+  const int8x16_t v[4] = {vld1q_s8(from), vld1q_s8(from + 16), vld1q_s8(from + 32), vld1q_s8(from + 48)};
+  vst1q_s8(to, v[0]), vst1q_s8(to + 16, v[1]), vst1q_s8(to + 32, v[2]), vst1q_s8(to + 48, v[3]);
 }
 [[gnu::always_inline]] static inline int16x8_t mull_low(int8x16_t a, int8x16_t b) {
   return vmull_s8(vget_low_s8(a), vget_low_s8(b));
@@ -104,13 +112,9 @@ struct Rounder {
   [[gnu::always_inline]] int16x8_t round8(float32x4_t a, float32x4_t b) const {
     return narrow(vcvtnq_s32_f32(a), vcvtnq_s32_f32(b));
   }
-  [[gnu::always_inline]] int8x16_t narrow(int16x8_t a, int16x8_t b) const {
-    return vqmovn_high_s16(vqmovn_s16(a), b);
-  }
+  [[gnu::always_inline]] int8x16_t narrow(int16x8_t a, int16x8_t b) const { return vqmovn_high_s16(vqmovn_s16(a), b); }
   /// False if narrowing to bytes saturates at the bounds already.
-  [[gnu::always_inline]] bool clamps() const {
-    return vgetq_lane_s8(low, 0) != -128 || vgetq_lane_s8(high, 0) != 127;
-  }
+  [[gnu::always_inline]] bool clamps() const { return vgetq_lane_s8(low, 0) != -128 || vgetq_lane_s8(high, 0) != 127; }
   [[gnu::always_inline]] int8x16_t clamp(int8x16_t q) const { return vminq_s8(vmaxq_s8(q, low), high); }
   [[gnu::always_inline]] int8x16_t finish(int16x8_t a, int16x8_t b) const { return clamp(narrow(a, b)); }
   [[gnu::always_inline]] int8x8_t finish(int16x8_t a) const {

@@ -1,6 +1,6 @@
-// Tiles of equally spaced pixels whose outputs are neighbours, on sdot: nearly all of a network's work. The main loop is
-// written in the order it is to run (neon/ordered.h): every load stands some multiplications before its use, so
-// a core that executes in order does not wait either. The next step's pixels are loaded during this one; the last step
+// Tiles of equally spaced pixels whose outputs are neighbours, on sdot: nearly all of a network's work. The main loop
+// is written in the order it is to run (neon/ordered.h): every load stands some multiplications before its use, so a
+// core that executes in order does not wait either. The next step's pixels are loaded during this one; the last step
 // stands by itself, so nothing is read beyond what belongs to the layer.
 #pragma once
 #include "kernels/neon/conv_store.h"
@@ -131,7 +131,7 @@ template <int kPixels, int kVectors, bool kPairs>
 [[gnu::always_inline]] static inline void tail_block(RowTile<kPixels, kVectors, kPairs>& tile, const PanelGeometry& g) {
   const ptrdiff_t block = g.blocks * g.x_block;
   ptrdiff_t w_at = g.blocks > 0 ? kStep : 0;
-  for (int t = 0; t < g.taps; ++t, w_at += g.tail > 4 ? kStep : kStep / 2) {
+  for (int t = 0; t<g.taps; ++t, w_at += g.tail> 4 ? kStep : kStep / 2) {
     tile.load(block + g.tap[t], w_at);
     tile.template vectors<0, kVectors, false>(w_at, 0);
     if (g.tail <= 4) continue;
