@@ -37,7 +37,8 @@ struct Buffers {
   std::vector<uint8_t> x, w, y;
   std::vector<int32_t> bias;
   std::vector<float> multiplier;
-  Epilogue epilogue() const { return {sizeof(Epilogue), bias.data(), multiplier.data(), -100, 100, 3, false, false}; }
+  /// The bounds are those of int8, as in most layers.
+  Epilogue epilogue() const { return {sizeof(Epilogue), bias.data(), multiplier.data(), -131, 124, 3, false, false}; }
 };
 
 /// As runtime/ops/conv_run.cc calls it: a panel of channels after the other, over the padded input of a k×k layer.

@@ -1,5 +1,5 @@
 # Which kernel folders are built for the target processor, and the flags of each.
-set(LQ_KERNEL_FLAGS -O3 -ffp-contract=off -fno-exceptions -fno-rtti)
+set(LQ_KERNEL_FLAGS ${LQ_SHIPS_FLAGS} -O3 -ffp-contract=off)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND LQ_KERNEL_FLAGS -fno-tree-reassoc)  # g++ re-associates unrolled integer adds and spills
 endif()

@@ -4,6 +4,10 @@
 find_package(Threads REQUIRED)
 
 set(LQ_SHIPS_FLAGS -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections)
+if(NOT LIBQUANT_UNWIND_TABLES)
+  # A tenth of the library, for exceptions that nothing here throws or catches, and for debuggers.
+  list(APPEND LQ_SHIPS_FLAGS "$<$<CONFIG:Release>:-fno-asynchronous-unwind-tables;-fno-unwind-tables>")
+endif()
 set(LQ_COLD_FLAGS "$<$<CONFIG:Release>:-Os>")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND LQ_SHIPS_FLAGS -fno-gnu-unique)  # unique symbols cannot be made local (localise_archive.cmake) and forbid dlclose

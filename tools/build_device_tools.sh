@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds lq-benchmark and lq-conform as one static program each, for devices, and libquant.so beside them.
 # Usage: tools/build_device_tools.sh [OUT_FOLDER]   (default build/device)
-# Makes OUT_FOLDER/aarch64-linux with Debian's g++-aarch64-linux-gnu where it is installed, and with ANDROID_NDK set (r26 or later)
+# Makes OUT_FOLDER/aarch64-linux, armv7-linux and riscv64-linux with those of Debian's cross compilers that are installed
+# (g++-aarch64-linux-gnu, g++-arm-linux-gnueabihf; g++-riscv64-linux-gnu and clang-19), and with ANDROID_NDK set (r26 or later)
 # OUT_FOLDER/arm64-v8a, armeabi-v7a and x86_64 for Android 7 (API 24). Needs cmake, ninja, flatc and flatbuffers' headers.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -20,9 +21,11 @@ build() {  # build NAME CMAKE-OPTIONS…
   made=$((made + 1))
 }
 
-if command -v aarch64-linux-gnu-g++ >/dev/null; then
-  build aarch64-linux -DCMAKE_TOOLCHAIN_FILE="$root/cmake/toolchains/aarch64-linux-gnu.cmake"
-fi
+has() { command -v "$1" >/dev/null; }
+cross() { build "$1" -DCMAKE_TOOLCHAIN_FILE="$root/cmake/toolchains/$2.cmake"; }  # cross NAME TOOLCHAIN
+! has aarch64-linux-gnu-g++ || cross aarch64-linux aarch64-linux-gnu
+! has arm-linux-gnueabihf-g++ || cross armv7-linux arm-linux-gnueabihf
+! { has riscv64-linux-gnu-g++ && has clang++-19; } || cross riscv64-linux riscv64-linux-gnu
 if [ -n "${ANDROID_NDK:-}" ]; then
   for abi in arm64-v8a armeabi-v7a x86_64; do
     build "$abi" -DCMAKE_TOOLCHAIN_FILE="$ANDROID_NDK/build/cmake/android.toolchain.cmake" -DANDROID_ABI="$abi" \
@@ -31,6 +34,6 @@ if [ -n "${ANDROID_NDK:-}" ]; then
   done
 fi
 if [ "$made" -eq 0 ]; then
-  echo "build_device_tools.sh: nothing to build with: install g++-aarch64-linux-gnu or set ANDROID_NDK" >&2
+  echo "build_device_tools.sh: nothing to build with: install a cross compiler or set ANDROID_NDK" >&2
   exit 1
 fi

@@ -30,7 +30,7 @@ cross() {
   build armv7-qemu lq-conform
   build riscv64-qemu lq-conform
   ctest --preset release -R '^golden_models$'
-  LQ_GOLDEN_DIR=$PWD/build/release/golden ctest --preset aarch64-qemu -R "^test_(${cross_tests// /|})\$" -j "$jobs"
+  LQ_GOLDEN_DIR=$PWD/build/release/golden ctest --preset aarch64-qemu -R "^(test_(${cross_tests// /|})|library_size)\$" -j "$jobs"
   test/conformance/run_all.sh build
 }
 # Tests skip what the machine lacks (the folder ../shared, an ISA, root); the summary says so, each with its reason.

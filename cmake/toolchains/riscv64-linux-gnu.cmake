@@ -4,6 +4,7 @@ set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR riscv64)
 set(CMAKE_CXX_COMPILER clang++-19)
 set(CMAKE_C_COMPILER clang-19)
+set(CMAKE_STRIP riscv64-linux-gnu-strip)  # llvm-strip refuses static programs linked by binutils
 set(CMAKE_CXX_COMPILER_TARGET riscv64-linux-gnu)
 set(CMAKE_C_COMPILER_TARGET riscv64-linux-gnu)
 set(CMAKE_FIND_ROOT_PATH /usr/riscv64-linux-gnu)

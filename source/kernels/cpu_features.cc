@@ -81,9 +81,16 @@ uint32_t detect() {
   return bit(Isa::kScalar) | bit(Isa::kNeon) | ((found & kHwcapVfpv4) != 0 ? bit(Isa::kNeonVfpv4) : 0);
 }
 #elif defined(__riscv) && defined(__linux__)
+/// Where the system says there is V: is it version 1.0? Vendors' kernels for silicon with the draft 0.7.1 say so, too.
+/// vsetvli x, x0, e32, m1, ta, ma is an instruction in both, but in the draft its bits mean an element size that no
+/// processor has: the vector length becomes 0.
+bool is_vector_version_1() {
+  unsigned long length;
+  __asm__ volatile(".insn i 0x57, 7, %0, x0, 0xd0" : "=r"(length));
+  return length != 0;
+}
 // The riscv_hwprobe system call (Linux 6.4) says which version of V there is; before it there is only the letter in
-// AT_HWCAP, which the mainline kernel sets for version 1.0 alone. (Vendors' kernels for silicon with the draft 0.7.1
-// set it too: LIBQUANT_ISA=scalar is for them.)
+// AT_HWCAP, and the processor is asked itself.
 uint32_t detect() {
   constexpr long kSysHwprobe = 258, kKeyImaExt0 = 4;
   constexpr uint64_t kImaV = 1u << 2;
@@ -92,9 +99,9 @@ uint32_t detect() {
     int64_t key;
     uint64_t value;
   } pair = {kKeyImaExt0, 0};
-  bool vector = (getauxval(AT_HWCAP) & kHwcapV) != 0;
-  if (syscall(kSysHwprobe, &pair, 1L, 0L, nullptr, 0L) == 0 && pair.key == kKeyImaExt0)
-    vector = (pair.value & kImaV) != 0;
+  const bool probed = syscall(kSysHwprobe, &pair, 1L, 0L, nullptr, 0L) == 0 && pair.key == kKeyImaExt0;
+  const bool vector =
+      probed ? (pair.value & kImaV) != 0 : (getauxval(AT_HWCAP) & kHwcapV) != 0 && is_vector_version_1();
   return bit(Isa::kScalar) | (vector ? bit(Isa::kRvv) : 0);
 }
 #else

@@ -1,5 +1,7 @@
 // Rows of a depthwise layer with their padding: what the kernels share that multiply one tap at a time. An ISA's file
-// includes it inside its own anonymous namespace (so that no linker mixes code of two ISAs).
+// includes it inside its own anonymous namespace (so that no linker mixes code of two ISAs), behind
+//   copy_pixels(out, x, pixels)  8 bytes each; rows are short, so a call of memcpy would cost more than the copy
+//   rows_of_quad(w, out, step, rows)  out[r·step + i] = w[4·i + r] for i < 8, r < rows <= 4
 
 /// Pixels [begin, end) of a row, which is aligned to pixels, become zp. There are few: a call of memset would cost
 /// more.
@@ -16,18 +18,17 @@ static inline void copy_row(const DepthwiseByteArgs& a, int64_t row, int span, i
   end = end < begin ? begin : end > span ? span : end;
   if (row < 0 || row >= a.in_h) begin = end = span;
   pad_pixels(out, 0, begin, a.zero_point);
-  if (end > begin)
-    __builtin_memcpy(out + ptrdiff_t(begin) * 8, a.x + (row * a.in_w + a.first_col + begin) * 8,
-                     size_t(end - begin) * 8);
+  if (end > begin) copy_pixels(out + ptrdiff_t(begin) * 8, a.x + (row * a.in_w + a.first_col + begin) * 8, end - begin);
   pad_pixels(out, end, span, a.zero_point);
 }
 
 /// Weights of tap t as [8] behind one another, from [row quad][taps_w][8][4].
 static inline void unpack_weights(const DepthwiseByteArgs& a, int8_t* out) {
-  for (int h = 0; h < a.taps_h; ++h) {
-    for (int t = 0; t < a.taps_w; ++t) {
-      for (int i = 0; i < 8; ++i) *out++ = a.w[((h / 4 * a.taps_w + t) * 8 + i) * 4 + h % 4];
-    }
+  for (int h = 0; h < a.taps_h; h += 4) {
+    const int rows = a.taps_h - h < 4 ? a.taps_h - h : 4;
+    for (int t = 0; t < a.taps_w; ++t)
+      rows_of_quad(a.w + ptrdiff_t(h / 4 * a.taps_w + t) * 32, out + ptrdiff_t(h * a.taps_w + t) * 8,
+                   ptrdiff_t(a.taps_w) * 8, rows);
   }
 }
 

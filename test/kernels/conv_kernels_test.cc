@@ -2,6 +2,7 @@
 // too: odd steps, any number of lanes, linear and blocked outputs, guard bytes around them.
 #include "kernels/conv_kernels.h"
 
+#include <algorithm>
 #include <set>
 
 #include "kernels/cpu_features.h"
@@ -78,6 +79,12 @@ void compare_bytes(const KernelRow& row, const KernelRow& scalar, Random& r) {
   g.lanes = int32_t(r.between(1, g.width));
   if (!g.y_blocked) g.y_col = g.lanes + r.between(0, 3), g.y_row = g.y_col * g.cols;
   const bool run = r.chance(40);  // a 1×1 layer: all pixels neighbours, every channel real
+  if (!run && r.chance(40)) {     // rows of neighbouring outputs, any number of channels
+    g.cols = int32_t(r.chance(50) ? 6 * r.between(1, 3) : r.between(24, 31)), g.y_blocked = true;
+    g.x_col = kBlock * r.between(1, 3), g.x_row = g.x_col * g.cols + kBlock * r.between(0, 2);
+    g.x_block = g.x_row * g.rows + 400, p.x_size = size_t(g.x_block * (g.blocks + 2) + 1000);
+    g.y_col = kBlock, g.y_row = g.y_col * g.cols + 8 * r.between(0, 1);
+  }
   if (run) {
     g.y_blocked = true, g.lanes = g.width;
     g.x_col = g.y_col = kBlock, g.x_row = g.y_row = g.cols * kBlock;
@@ -90,10 +97,11 @@ void compare_bytes(const KernelRow& row, const KernelRow& scalar, Random& r) {
   const std::vector<int8_t> x = r.int8(int64_t(p.x_size), -128);
   const std::vector<int8_t> w =
       r.int8(int64_t(p.w_channels + 8 * (p.taps.size() + 1)) * 64, -127);  // as in verified files
-  const std::vector<int32_t> bias = r.int32(64, 1000000);
+  std::vector<int32_t> bias = r.int32(64, 1000000);
   std::vector<float> multiplier(64);
   for (float& m : multiplier)
     m = r.scale() * (r.chance(5) ? 1e30f : r.chance(5) ? 1e-41f : 0.01f);  // denormal outputs too
+  std::fill(bias.begin() + g.lanes, bias.end(), 0), std::fill(multiplier.begin() + g.lanes, multiplier.end(), 0.0f);
   Epilogue e = random_epilogue(r, bias, multiplier);
   if (run && r.chance(80)) e.float_output = false;
   const auto output = [&](const KernelRow& k) {

@@ -20,7 +20,9 @@ void note() {
 }  // namespace
 
 #ifdef LQ_COUNT_HEAP
-// glibc's own entry points behind the public names. operator new ends here as well.
+// glibc's own entry points behind the public names. operator new ends here as well, if it sees them: visible even where
+// names are hidden by default.
+#pragma GCC visibility push(default)
 extern "C" {
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
@@ -37,6 +39,7 @@ int posix_memalign(void** p, size_t alignment, size_t n) {
   return *p ? 0 : 12;
 }
 }
+#pragma GCC visibility pop
 #else
 // Not inlined: g++ would see free() of what operator new returned.
 #define LQ_NOT_INLINED __attribute__((noinline))

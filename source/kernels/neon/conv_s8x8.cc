@@ -1,6 +1,7 @@
 // int8 panel product for ARMv8.0: smull of 8 channels of one step, smlal of the next step, sadalp into int32: two
 // products of at most 128 · 127 fit an int16 (32512). Tile: 4 pixels × 4 channels, on ARMv7 2 × 4; an accumulator holds
 // four sums of one output, joined at the end. A panel of 16 channels is four tiles.
+#include "kernels/neon/conv_s8x8_run.h"
 #include "kernels/neon/conv_store.h"
 
 namespace lq::neon {
@@ -64,6 +65,15 @@ struct Pixels {
   }
 }
 
+/// Joins the four sums of every output and adds the bias.
+[[gnu::always_inline]] static inline void join(const Epilogue& e, int quarter, const int32x4_t (&acc)[kTilePixels][4],
+                                               int32x4_t (&sum)[kTilePixels]) {
+  const int32x4_t bias = vld1q_s32(e.bias + 4 * quarter);
+#pragma GCC unroll 4
+  for (int p = 0; p < kTilePixels; ++p)
+    sum[p] = vaddq_s32(bias, pair_sums(pair_sums(acc[p][0], acc[p][1]), pair_sums(acc[p][2], acc[p][3])));
+}
+
 /// Channels 4·quarter … of a tile into sum[pixel].
 template <bool kRun, bool kOneTap>
 [[gnu::always_inline]] static inline void quarter_tile(const ConvByteArgs& a, const Pixels<kRun>& x, int quarter,
@@ -90,11 +100,7 @@ template <bool kRun, bool kOneTap>
       for (int c = 0; c < 4; ++c) acc[p][c] = vpadalq_s16(acc[p][c], vmull_s8(u[p], wu.val[c]));
     }
   }
-  const int32x4_t bias = vld1q_s32(a.epilogue.bias + 4 * quarter);
-#pragma GCC unroll 4
-  for (int p = 0; p < kTilePixels; ++p) {
-    sum[p] = vaddq_s32(bias, pair_sums(pair_sums(acc[p][0], acc[p][1]), pair_sums(acc[p][2], acc[p][3])));
-  }
+  join(a.epilogue, quarter, acc, sum);
 }
 
 template <int kLane>
@@ -103,33 +109,55 @@ template <int kLane>
   __builtin_memcpy(y, &v, sizeof(v));
 }
 
+/// Channels 4·quarter … of a tile of neighbouring pixels, requantized.
+[[gnu::always_inline]] static inline void store_quarter(const Epilogue& e, int quarter,
+                                                        const int32x4_t (&sum)[kTilePixels], int8_t* y) {
+  const float32x4_t m = vld1q_f32(e.multiplier + 4 * quarter);
+  const Rounder rounder(e.low, e.high, e.zero_point);
+  const auto round = [&](int p) __attribute__((always_inline)) {
+    return rounder.round8(vmulq_f32(vcvtq_f32_s32(sum[p]), m), vmulq_f32(vcvtq_f32_s32(sum[p + 1]), m));
+  };
+  // [pixel][4 channels]
+  if constexpr (kTilePixels == 4) {
+    const int32x4_t q = vreinterpretq_s32_s8(rounder.finish(round(0), round(2)));
+    store_lane<0>(y, q), store_lane<1>(y + 8, q), store_lane<2>(y + 16, q), store_lane<3>(y + 24, q);
+  } else {
+    const int32x4_t q = vreinterpretq_s32_s8(vcombine_s8(rounder.finish(round(0)), vdup_n_s8(0)));
+    store_lane<0>(y, q), store_lane<1>(y + 8, q);
+  }
+}
+
 /// Channels 4·quarter … of `tiles` times 4 pixels of a run.
 template <bool kOneTap>
 [[gnu::noinline]] void run_quarter(const ConvByteArgs& args, int quarter, ptrdiff_t tiles) {
   const ConvByteArgs a = args;  // bytes stored may alias what a pointer reaches
   const Epilogue& e = a.epilogue;
-  constexpr ptrdiff_t kNeighbours[4] = {0, 8, 16, 24};
-  Pixels<kIs64Bit> x(a, kNeighbours);
   int8_t* y = static_cast<int8_t*>(a.geometry.y) + quarter / 2 * a.geometry.y_block + quarter % 2 * 4;
+#if defined(__aarch64__)
+  const PanelGeometry& g = a.geometry;
+  const int64_t steps = int64_t(g.blocks + (g.tail > 0 ? 1 : 0)) * g.taps;
+  const int8_t *x = reinterpret_cast<const int8_t*>(a.x), *w = a.w + 32 * quarter;
+  const StepList list(g);
+  const ptrdiff_t odd_x = (steps - 1) / g.taps * g.x_block + g.tap[g.taps - 1];
+  RunTile tile;
+  for (; tiles > 0; --tiles, x += 4 * kBlock, y += 4 * kBlock) {
+    tile.clear();
+    if (steps > 1) add_pairs<kOneTap>(tile, g, x, w, list, ptrdiff_t(steps / 2));
+    if (steps % 2 != 0) tile.one_step(x + odd_x, w + (steps - 1) * RunTile::kStep);
+    int32x4_t sum[4];
+    join(e, quarter, tile.acc, sum);
+    store_quarter(e, quarter, sum, y);
+  }
+#else
+  constexpr ptrdiff_t kNeighbours[4] = {0, 8, 16, 24};
+  Pixels<false> x(a, kNeighbours);
   for (; tiles > 0; --tiles, y += kTilePixels * kBlock) {
     int32x4_t sum[kTilePixels];
-    quarter_tile<kIs64Bit, kOneTap>(a, x, quarter, sum);
-    const float32x4_t m = vld1q_f32(e.multiplier + 4 * quarter);
-    const Rounder rounder(e.low, e.high, e.zero_point);
-    const auto round = [&](int p) __attribute__((always_inline)) {
-      return rounder.round8(vmulq_f32(vcvtq_f32_s32(sum[p]), m), vmulq_f32(vcvtq_f32_s32(sum[p + 1]), m));
-    };
-    // [pixel][4 channels]
-    if constexpr (kTilePixels == 4) {
-      const int32x4_t q = vreinterpretq_s32_s8(rounder.finish(round(0), round(2)));
-      store_lane<0>(y, q), store_lane<1>(y + 8, q), store_lane<2>(y + 16, q), store_lane<3>(y + 24, q);
-    } else {
-      const int32x4_t q = vreinterpretq_s32_s8(vcombine_s8(rounder.finish(round(0)), vdup_n_s8(0)));
-      store_lane<0>(y, q), store_lane<1>(y + 8, q);
-    }
-#pragma GCC unroll 4
+    quarter_tile<false, kOneTap>(a, x, quarter, sum);
+    store_quarter(e, quarter, sum, y);
     for (int p = 0; p < kTilePixels; ++p) x.at[p] += kTilePixels * kBlock;
   }
+#endif
 }
 
 /// `n` pixels; x_at repeats the last one.
@@ -176,6 +204,7 @@ void run_pixels(ConvByteArgs a) {
 }  // namespace
 
 void conv_s8x8(const ConvByteArgs& args) {
+  if (kIs64Bit && (args.geometry.taps < 1 || args.geometry.taps > kMostRunTaps)) return run_tiles(args);
   if (is_run(args.geometry, args.epilogue)) return run_pixels(args);
   ConvByteArgs row = args;
   row.geometry.rows = 1;

@@ -17,9 +17,13 @@ struct WholeStore {
   Rounder rounder;
   int8_t* y;
   ptrdiff_t y_block;
+  bool clamps;
 
   [[gnu::always_inline]] WholeStore(const PanelGeometry& g, const Epilogue& e)
-      : rounder(e.low, e.high, e.zero_point), y(static_cast<int8_t*>(g.y)), y_block(g.y_block) {
+      : rounder(e.low, e.high, e.zero_point),
+        y(static_cast<int8_t*>(g.y)),
+        y_block(g.y_block),
+        clamps(rounder.clamps()) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) multiplier[v] = vld1q_f32(e.multiplier + 4 * v);
   }
@@ -39,7 +43,9 @@ struct WholeStore {
   }
   /// Two neighbouring pixels of one NCHWc8 block.
   [[gnu::always_inline]] void store_two(const int32x4_t (&a)[2], const int32x4_t (&b)[2], ptrdiff_t pixel) const {
-    vst1q_s8(y + pixel, rounder.finish(requantize(a[0], a[1], 0), requantize(b[0], b[1], 0)));
+    int8x16_t q = rounder.narrow(requantize(a[0], a[1], 0), requantize(b[0], b[1], 0));
+    if (clamps) q = rounder.clamp(q);
+    vst1q_s8(y + pixel, q);
   }
 };
 
@@ -188,11 +194,9 @@ template <typename Tile>
 }
 
 /// All pixels in tiles of up to three pairs. An odd tile has its last pixel repeated behind it. kNeighbours: every pair
-/// lies in 16 neighbouring bytes. Tile::run_row<pairs, one tap>(args, first pixel, tiles) is for
-/// runs.
+/// lies in 16 neighbouring bytes.
 template <typename Tile>
 [[gnu::always_inline]] static inline void run_pair_tiles(const ConvByteArgs& a) {
-  if (is_run(a.geometry, a.epilogue)) return run_pair_row<Tile>(a);
   for_each_tile<kPairTilePixels>(a.geometry, [&](int n, const ptrdiff_t* x, const ptrdiff_t* y) {
     ptrdiff_t x_at[kPairTilePixels + 1], y_at[kPairTilePixels + 1];
     for (int p = 0; p < n; ++p) x_at[p] = x[p], y_at[p] = y[p];

@@ -19,9 +19,7 @@ struct Float8 {
   return {vcvtq_f32_s32(vmovl_s16(vget_low_s16(v))), vcvtq_f32_s32(vmovl_s16(vget_high_s16(v)))};
 }
 /// float(q − zp) of eight int8; `zero` is zp in every lane.
-[[gnu::always_inline]] static inline Float8 value8(int8x8_t q, int16x8_t zero) {
-  return to_float(vsubq_s16(vmovl_s8(q), zero));
-}
+[[gnu::always_inline]] static inline Float8 value8(int8x8_t q, int8x8_t zero) { return to_float(vsubl_s8(q, zero)); }
 [[gnu::always_inline]] static inline Float8 times(Float8 a, float32x4_t m) {
   return {vmulq_f32(a.low, m), vmulq_f32(a.high, m)};
 }
@@ -43,7 +41,11 @@ template <typename F>
     return r.round8(t.low, t.high);
   };
   int64_t i = 0;
-  for (; i + 16 <= n; i += 16) vst1q_s8(y + i, r.finish(round(i), round(i + 8)));
+  const bool clamps = r.clamps();
+  for (; i + 16 <= n; i += 16) {
+    const int8x16_t q = r.narrow(round(i), round(i + 8));
+    vst1q_s8(y + i, clamps ? r.clamp(q) : q);
+  }
   for (; i + 8 <= n; i += 8) vst1_s8(y + i, r.finish(round(i)));
   return i;
 }

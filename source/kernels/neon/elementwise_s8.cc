@@ -6,11 +6,13 @@ namespace lq::neon {
 void add_s8(const int8_t* a, const int8_t* b, int b_step, int8_t* y, int64_t n, const BinaryArgs& args) {
   const BinaryArgs g = args;
   const Rounder r = rounder_of(g.round);
-  const int16x8_t za = vdupq_n_s16(int16_t(g.zero_a)), zb = vdupq_n_s16(int16_t(g.zero_b));
+  const int8x8_t za = vdup_n_s8(int8_t(g.zero_a)), zb = vdup_n_s8(int8_t(g.zero_b));
   const float32x4_t ma = vdupq_n_f32(g.mul_a), mb = vdupq_n_f32(g.mul_b), low = vdupq_n_f32(g.round.low);
-  // Two products that overflow with opposite signs make a NaN.
+  // Two products that overflow with opposite signs make a NaN: never below 255 · 1e36.
+  const bool finite = __builtin_fabsf(g.mul_a) < 1e36f && __builtin_fabsf(g.mul_b) < 1e36f;
   const auto sum = [&](int64_t k, Float8 tb) {
     const Float8 ta = times(value8(vld1_s8(a + k), za), ma);
+    if (finite) return Float8{vaddq_f32(ta.low, tb.low), vaddq_f32(ta.high, tb.high)};
     return Float8{nan_to_low(vaddq_f32(ta.low, tb.low), low), nan_to_low(vaddq_f32(ta.high, tb.high), low)};
   };
   int64_t i = 0;
@@ -54,7 +56,7 @@ void mul_s8(const int8_t* a, const int8_t* b, int b_step, int8_t* y, int64_t n, 
 void prelu_s8(const int8_t* x, const float* negative, int step, int8_t* y, int64_t n, const RescaleArgs& args) {
   const RescaleArgs a = args;
   const Rounder r = rounder_of(a.round);
-  const int16x8_t z = vdupq_n_s16(int16_t(a.zero_x));
+  const int8x8_t z = vdup_n_s8(int8_t(a.zero_x));
   const float32x4_t positive = vdupq_n_f32(a.multiplier), low = vdupq_n_f32(a.round.low);
   const auto scaled = [&](float32x4_t acc, const float* slope) {
     const float32x4_t m = vbslq_f32(vcltq_f32(acc, vdupq_n_f32(0)), vld1q_f32(slope), positive);

@@ -17,7 +17,7 @@ void quantize_s8(const float* x, int8_t* y, int64_t n, const QuantizeArgs& args)
 // Safe from ARMv7's flushing: |q − zp| >= 1 times a normal scale is normal, and 0 is 0.
 void dequantize_s8(const int8_t* x, float* y, int64_t n, float scale, int32_t zero_point) {
   const float32x4_t s = vdupq_n_f32(scale);
-  const int16x8_t z = vdupq_n_s16(int16_t(zero_point));
+  const int8x8_t z = vdup_n_s8(int8_t(zero_point));
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
     const Float8 v = times(value8(vld1_s8(x + i), z), s);
@@ -31,7 +31,7 @@ void requantize_s8(const int8_t* x, int8_t* y, int64_t n, const RescaleArgs& arg
   const RescaleArgs a = args;
   const Rounder r = rounder_of(a.round);
   const float32x4_t m = vdupq_n_f32(a.multiplier);
-  const int16x8_t z = vdupq_n_s16(int16_t(a.zero_x));
+  const int8x8_t z = vdup_n_s8(int8_t(a.zero_x));
   int64_t i = for_vectors(y, n, r, [&](int64_t k) { return times(value8(vld1_s8(x + k), z), m); });
   for (; i < n; ++i) y[i] = rescale_one(x[i], a);
 }

@@ -24,6 +24,20 @@ inline constexpr bool kIs64Bit = true;  // 32 vector registers
 [[gnu::always_inline]] static inline int16x8_t mlal_high(int16x8_t acc, int8x16_t a, int8x16_t b) {
   return vmlal_high_s8(acc, a, b);
 }
+/// 64 bytes.
+[[gnu::always_inline]] static inline void copy_64(int8_t* to, const int8_t* from) {
+  vst1q_s8_x4(to, vld1q_s8_x4(from));
+}
+/// Of the low halves, in assembler: with vget_low_s8 g++ keeps a second copy of every half used in a loop.
+[[gnu::always_inline]] static inline int16x8_t mull_low(int8x16_t a, int8x16_t b) {
+  int16x8_t v;
+  __asm__("smull %0.8h, %1.8b, %2.8b" : "=w"(v) : "w"(a), "w"(b));
+  return v;
+}
+[[gnu::always_inline]] static inline int16x8_t mlal_low(int16x8_t acc, int8x16_t a, int8x16_t b) {
+  __asm__("smlal %0.8h, %1.8b, %2.8b" : "+w"(acc) : "w"(a), "w"(b));
+  return acc;
+}
 /// Neighbouring bytes, in instructions that load several registers.
 [[gnu::always_inline]] static inline int8x8x2_t load_two(const int8_t* p) {
   return {{vld1_s8(p), vld1_s8(p + 8)}};  // one ldp
@@ -52,6 +66,16 @@ inline constexpr bool kIs64Bit = false;  // 16 of them
 }
 [[gnu::always_inline]] static inline int16x8_t mlal_high(int16x8_t acc, int8x16_t a, int8x16_t b) {
   return vmlal_s8(acc, vget_high_s8(a), vget_high_s8(b));
+}
+[[gnu::always_inline]] static inline void copy_64(int8_t* to, const int8_t* from) {
+  const int8x16_t v[4] = {vld1q_s8(from), vld1q_s8(from + 16), vld1q_s8(from + 32), vld1q_s8(from + 48)};
+  vst1q_s8(to, v[0]), vst1q_s8(to + 16, v[1]), vst1q_s8(to + 32, v[2]), vst1q_s8(to + 48, v[3]);
+}
+[[gnu::always_inline]] static inline int16x8_t mull_low(int8x16_t a, int8x16_t b) {
+  return vmull_s8(vget_low_s8(a), vget_low_s8(b));
+}
+[[gnu::always_inline]] static inline int16x8_t mlal_low(int16x8_t acc, int8x16_t a, int8x16_t b) {
+  return vmlal_s8(acc, vget_low_s8(a), vget_low_s8(b));
 }
 [[gnu::always_inline]] static inline int8x8x2_t load_two(const int8_t* p) {
   const int8x16_t v = vld1q_s8(p);
@@ -88,9 +112,11 @@ struct Rounder {
   [[gnu::always_inline]] int16x8_t round8(float32x4_t a, float32x4_t b) const {
     return narrow(vcvtnq_s32_f32(a), vcvtnq_s32_f32(b));
   }
-  [[gnu::always_inline]] int8x16_t finish(int16x8_t a, int16x8_t b) const {
-    return vminq_s8(vmaxq_s8(vqmovn_high_s16(vqmovn_s16(a), b), low), high);
-  }
+  [[gnu::always_inline]] int8x16_t narrow(int16x8_t a, int16x8_t b) const { return vqmovn_high_s16(vqmovn_s16(a), b); }
+  /// False if narrowing to bytes saturates at the bounds already.
+  [[gnu::always_inline]] bool clamps() const { return vgetq_lane_s8(low, 0) != -128 || vgetq_lane_s8(high, 0) != 127; }
+  [[gnu::always_inline]] int8x16_t clamp(int8x16_t q) const { return vminq_s8(vmaxq_s8(q, low), high); }
+  [[gnu::always_inline]] int8x16_t finish(int16x8_t a, int16x8_t b) const { return clamp(narrow(a, b)); }
   [[gnu::always_inline]] int8x8_t finish(int16x8_t a) const {
     return vmin_s8(vmax_s8(vqmovn_s16(a), vget_low_s8(low)), vget_low_s8(high));
   }
@@ -107,9 +133,12 @@ struct Rounder {
   [[gnu::always_inline]] int16x8_t round8(float32x4_t a, float32x4_t b) const {
     return vaddq_s16(vcombine_s16(round4(a), round4(b)), zero_point);
   }
-  [[gnu::always_inline]] int8x16_t finish(int16x8_t a, int16x8_t b) const {
+  [[gnu::always_inline]] int8x16_t narrow(int16x8_t a, int16x8_t b) const {
     return vcombine_s8(vmovn_s16(a), vmovn_s16(b));
   }
+  [[gnu::always_inline]] bool clamps() const { return false; }  // done before rounding
+  [[gnu::always_inline]] int8x16_t clamp(int8x16_t q) const { return q; }
+  [[gnu::always_inline]] int8x16_t finish(int16x8_t a, int16x8_t b) const { return narrow(a, b); }
   [[gnu::always_inline]] int8x8_t finish(int16x8_t a) const { return vmovn_s16(a); }
 #endif
 };

@@ -1,6 +1,7 @@
 // int8 panel product on sdot. Tile: 6 pixels × 16 channels: 24 accumulators, 4 weights, 3 registers of two pixels' 8
 // channels each, multiplied by lane. Two pixels that are neighbours in NCHWc8 are one 16-byte load.
 #include "kernels/neon/conv_store.h"
+#include "kernels/neon_dotprod/conv_rows.h"
 
 namespace lq::neon_dotprod {
 namespace {
@@ -81,53 +82,66 @@ struct Tile {
     }
     neon::store_tile<4>(g, a.epilogue, acc, y_at, odd ? 2 * kPairs - 1 : 2 * kPairs);
   }
+};
 
-  /// `tiles` times 2 · kPairs pixels of a run, from pixel `first` on.
-  template <int kPairs, bool kOneTap>
-  [[gnu::noinline]] static void run_row(const ConvByteArgs& a, ptrdiff_t first, ptrdiff_t tiles) {
-    const PanelGeometry g = a.geometry;  // copies: bytes stored may alias what a pointer reaches
-    const Epilogue e = a.epilogue;
-    const int8_t* x = reinterpret_cast<const int8_t*>(a.x) + first * kBlock + (kOneTap ? g.tap[0] : 0);
-    const int8_t* const weights = a.w;
-    for (ptrdiff_t y = first * kBlock; tiles > 0; --tiles, x += 16 * kPairs, y += 16 * kPairs) {
-      int32x4_t acc[2 * kPairs][4];
-#pragma GCC unroll 4
-      for (int v = 0; v < 4; ++v) {
-        const int32x4_t bias = vld1q_s32(e.bias + 4 * v);
-#pragma GCC unroll 6
-        for (int p = 0; p < 2 * kPairs; ++p) acc[p][v] = bias;
-      }
-      const int8_t* w = weights;
-      const auto load = [&](const int8_t* from, int8x16_t(&in)[kPairs]) __attribute__((always_inline)) {
-#pragma GCC unroll 3
-        for (int p = 0; p < kPairs; ++p) in[p] = vld1q_s8(from + 16 * p);
-      };
-      neon::for_each_step<kOneTap>(
-          g, x, g.blocks, [&](const int8_t* from) __attribute__((always_inline)) {
-            int8x16_t in[kPairs];
-            load(from, in);
-            add_group<kPairs, 0>(acc, in, w);
-            add_group<kPairs, 1>(acc, in, w + 64);
-            w += 128;
-          });
-      for (int t = 0; g.tail > 0 && t < g.taps; ++t) {
-        int8x16_t in[kPairs];
-        load(x + g.blocks * g.x_block + (kOneTap ? 0 : g.tap[t]), in);
-        add_group<kPairs, 0>(acc, in, w);
-        w += 64;
-        if (g.tail <= 4) continue;
-        add_group<kPairs, 1>(acc, in, w);
-        w += 64;
-      }
-      const neon::WholeStore<4> out(g, e);
-#pragma GCC unroll 6
-      for (int p = 0; p < 2 * kPairs; ++p) out.store(acc[p], y + kBlock * p);
+/// Two neighbouring outputs of the first block are 16 bytes, and lanes without a channel get the zero point by
+/// themselves: their bias and multiplier are 0, and the bounds (relative to it) let 0 pass.
+bool stores_whole_blocks(const PanelGeometry& g, const Epilogue& e) {
+  if (e.float_output || g.width != 16) return false;
+  if (g.lanes % kBlock == 0) return true;
+  return g.y_blocked && e.low <= 0.0f && e.high >= 0.0f;
+}
+
+/// `pixels` of a row: whole tiles, then what is left.
+template <int kVectors>
+void run_row(const ConvByteArgs& a, const int8_t* x, int8_t* y, ptrdiff_t pixels) {
+  const ptrdiff_t pixel = a.geometry.x_col, whole = pixels / 6;
+  if (whole > 0) run_pixels<6, kVectors>(a, x, y, whole);
+  ptrdiff_t done = whole * 6, left = pixels - done;
+  if (left == 0) return;
+  if (whole > 0 && (pixel != kBlock || left > 4)) {  // once more the last six: cheaper than one by one
+    done = pixels - 6;
+    return run_pixels<6, kVectors>(a, x + done * pixel, y + done * kBlock, 1);
+  }
+  if (pixel == kBlock) {
+    if (left >= 4) {
+      run_pixels<4, kVectors>(a, x + done * pixel, y + done * kBlock, 1);
+      done += 4, left -= 4;
+    }
+    if (left >= 2) {
+      run_pixels<2, kVectors>(a, x + done * pixel, y + done * kBlock, 1);
+      done += 2, left -= 2;
     }
   }
-};
+  if (left > 0) run_pixels<1, kVectors>(a, x + done * pixel, y + done * kBlock, left);
+}
+
+/// The panel as one row if its rows follow one another, else row by row; false if that is not for this panel.
+bool run_rows(const ConvByteArgs& a) {
+  const PanelGeometry& g = a.geometry;
+  const int8_t* x = reinterpret_cast<const int8_t*>(a.x);
+  int8_t* y = static_cast<int8_t*>(g.y);
+  const bool one = g.rows == 1 && g.cols == 1;
+  if (g.taps < 1 || g.taps > kMostTaps || (g.y_col != kBlock && !one) || g.blocks + g.tail == 0) return false;
+  if (!stores_whole_blocks(g, a.epilogue)) return false;
+  const auto run = [&](int64_t row, ptrdiff_t pixels) {
+    const int8_t* from = x + row * g.x_row;
+    int8_t* to = y + row * g.y_row;
+    g.lanes > kBlock ? run_row<4>(a, from, to, pixels) : run_row<2>(a, from, to, pixels);
+  };
+  if (one || g.rows == 1 || (g.x_row == g.cols * g.x_col && g.y_row == g.cols * g.y_col)) {
+    run(0, ptrdiff_t(g.rows) * g.cols);
+    return true;
+  }
+  if (g.cols % 6 != 0 && g.cols < 24) return false;  // tiles across rows waste less
+  for (int r = 0; r < g.rows; ++r) run(r, g.cols);
+  return true;
+}
 
 }  // namespace
 
-void conv_s8x4(const ConvByteArgs& a) { neon::run_pair_tiles<Tile>(a); }
+void conv_s8x4(const ConvByteArgs& a) {
+  if (!run_rows(a)) neon::run_pair_tiles<Tile>(a);
+}
 
 }  // namespace lq::neon_dotprod

@@ -141,6 +141,8 @@ struct Tile {
 
 }  // namespace
 
-void conv_s8x8(const ConvByteArgs& a) { neon::run_pair_tiles<Tile>(a); }
+void conv_s8x8(const ConvByteArgs& a) {
+  neon::is_run(a.geometry, a.epilogue) ? neon::run_pair_row<Tile>(a) : neon::run_pair_tiles<Tile>(a);
+}
 
 }  // namespace lq::neon_i8mm

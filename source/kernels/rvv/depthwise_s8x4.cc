@@ -5,6 +5,17 @@
 namespace lq::rvv {
 namespace {
 
+inline void copy_pixels(int8_t* out, const int8_t* x, ptrdiff_t pixels) {
+  for (size_t left = size_t(pixels) * kBlock, n; left > 0; left -= n, x += n, out += n) {
+    n = __riscv_vsetvl_e8m8(left);
+    __riscv_vse8_v_i8m8(out, __riscv_vle8_v_i8m8(x, n), n);
+  }
+}
+
+inline void rows_of_quad(const int8_t* w, int8_t* out, ptrdiff_t step, int rows) {
+  for (int r = 0; r < rows; ++r) __riscv_vse8_v_i8m1(out + r * step, __riscv_vlse8_v_i8m1(w + r, 4, 8), 8);
+}
+
 #include "kernels/depthwise_rows_inline.h"
 
 constexpr int kMaxLanes = 128;  // of a step: 16 outputs

@@ -149,7 +149,7 @@ Status prepare_conv_panels(OpPrepare& p, const ConvShape& shape, std::vector<Con
   if (integer) c.plan.max_width = row->panel_width;
   c.strides = conv_weight_strides(shape, transposed);
   c.plan.joined = c.plan.form == ProductForm::kS16 && !transposed && joining_pays(shape);
-  if (c.plan.form == ProductForm::kS16 && !c.plan.joined && p.input(1).is_constant()) {
+  if (kStepKernelsBuilt && c.plan.form == ProductForm::kS16 && !c.plan.joined && p.input(1).is_constant()) {
     const KernelRow* steps = find_kernel("conv_steps_u8", p.isa);
     if (steps->isa != Isa::kScalar && steps->isa == row->isa && fits_byte_kernels(p.input(1))) {
       LQ_ASSIGN_OR_RETURN(const bool pay, steps_u8_pay(p, c.plan, c.strides));

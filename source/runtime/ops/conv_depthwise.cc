@@ -240,7 +240,7 @@ const KernelRow* byte_kernel(const OpPrepare& p, const ConvShape& s) {
   const KernelRow *s8 = find_kernel("depthwise_s8x4", p.isa), *u8 = find_kernel("depthwise_u8", p.isa),
                   *taps = find_kernel("depthwise_taps_u8", p.isa);
   const bool dots = depthwise_bytes_fit(s) && fits_byte_kernels(p.input(1));
-  const bool pairs = taps->isa != Isa::kScalar && s.kh * s.kw <= kMaxDepthwiseTaps;
+  const bool pairs = kStepKernelsBuilt && taps->isa != Isa::kScalar && s.kh * s.kw <= kMaxDepthwiseTaps;
   const StoredRange x = stored_range(p.graph, p.node.inputs[0]);
   constexpr int64_t kFewColumns = 20;
   if (pairs && x.low >= 0 && x.high <= kLargestStepByte && (u8->isa != Isa::kAvx512Vnni || s.ow < kFewColumns))
@@ -255,7 +255,7 @@ const KernelRow* byte_kernel(const OpPrepare& p, const ConvShape& s) {
 Status prepare_depthwise(OpPrepare& p, const ConvShape& shape, bool integer) {
   if (const KernelRow* row = integer ? byte_kernel(p, shape) : nullptr) {
     const std::string family = row->family;
-    if (family == "depthwise_taps_u8") return prepare_depthwise_taps(p, shape, *row);
+    if (kStepKernelsBuilt && family == "depthwise_taps_u8") return prepare_depthwise_taps(p, shape, *row);
     return prepare_depthwise_bytes(p, shape, *row, family == "depthwise_u8" ? 128 : 0);
   }
   DepthwiseParams& d = p.make_params<DepthwiseParams>();

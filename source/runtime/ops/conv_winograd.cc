@@ -299,6 +299,9 @@ WinogradPlan plan_winograd(const ConvShape& s, int m, int panel_width) {
 }
 
 Result<bool> prepare_winograd(OpPrepare& p, const ConvShape& shape) {
+#ifndef LQ_HAS_AVX2  // scalar twins only
+  return false;
+#endif
   const Tensor &x = p.input(0), &weights = p.input(1);
   const KernelRow* row = find_kernel("winograd43_s8", p.isa);
   // The scalar plan stays the plain sum that all others must equal.

@@ -51,7 +51,7 @@ Status pack_b(OpPrepare& p, MatMulParams& m, const char* key, PackTile&& pack_ti
 /// b of a byte form packed once, behind the sums its bias needs: m.bias becomes one list a distinct b.
 Status pack_bytes(OpPrepare& p, MatMulParams& m) {
   const size_t slots = m.bias.size(), count = m.shape.b_offset.size(), panels = count * size_t(m.layout.tiles());
-  const bool steps = m.form == ProductForm::kSteps;
+  const bool steps = is_step_form(m.form);
   const int64_t panel_steps = steps ? m.layout.rows() / kBlock : 0;
   const size_t matrix = size_t(m.layout.matrix_elements());
   const size_t kinds = steps ? panels * (sizeof(StepCounts) + size_t(panel_steps) * sizeof(int32_t)) : 0;
@@ -135,7 +135,7 @@ Status prepare_s8(OpPrepare& p, MatMulParams& m, const KernelRow& row) {
   m.bias.resize(slots, 0);
   m.worker_bytes = m.a_bytes =
       align_up(size_t(m.rows * ((m.shape.k + kBlock - 1) / kBlock * kBlock)) * size_t(strip_element(m.form)));
-  if (m.form == ProductForm::kSteps) {
+  if (is_step_form(m.form)) {
     m.gemm_steps = reinterpret_cast<ConvStepsFn>(row.fn);
     p.set(row.name, row.isa, run_matmul_steps);
     return pack_bytes(p, m);

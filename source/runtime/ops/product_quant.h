@@ -13,7 +13,12 @@ namespace lq {
 /// What the panel kernels multiply (conv_kernels.h): floats, int16 by int16, bytes in one of three dot-product forms,
 /// or bytes in steps: x is q, known to be 0…127 (kSteps), or q + 128 (kStepsU8).
 enum class ProductForm : uint8_t { kF32, kS16, kU8, kS8x4, kS8x8, kSteps, kStepsU8 };
-constexpr bool is_step_form(ProductForm f) { return f >= ProductForm::kSteps; }
+#ifdef LQ_HAS_AVX2
+inline constexpr bool kStepKernelsBuilt = true;
+#else
+inline constexpr bool kStepKernelsBuilt = false;  // scalar twins only: nothing refers to what packs for them
+#endif
+constexpr bool is_step_form(ProductForm f) { return kStepKernelsBuilt && f >= ProductForm::kSteps; }
 constexpr bool is_byte_form(ProductForm f) { return f >= ProductForm::kU8; }
 /// Input channels a panel rounds up to.
 constexpr int64_t channels_together(ProductForm f) {
