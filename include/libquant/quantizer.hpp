@@ -31,7 +31,7 @@ struct QuantizeOptions {
   std::string target = "any";                                // any, avx2
   std::string weights = "per-channel";                       // per-channel, per-tensor
   std::string weight_scale = "max";                          // max, mse, admm
-  std::string rounding = "auto";                             // auto, nearest, adaround
+  std::string rounding = "nearest";                          // nearest, adaround, auto
   std::string bias_correction = "on";                        // on, off: mean errors of products taken out of their bias
   std::vector<std::string> skip;  // regular expressions of nodes that stay float; one without a match is an error
   std::vector<PrecisionRule> precision;  // in order, a later one overrides an earlier one; skip overrides them all

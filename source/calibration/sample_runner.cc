@@ -2,63 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
-#include <map>
 #include <mutex>
 #include <thread>
 
+#include "calibration/worker_session.h"
+
 namespace lq::calibration {
-namespace {
-
-using ShapeMap = std::map<std::string, Shape>;
-
-ShapeMap shapes_of(const DataSource& source, const Sample& sample) {
-  ShapeMap shapes;
-  for (size_t i = 0; i < sample.inputs.size(); ++i) shapes[source.inputs()[i].name] = sample.inputs[i].shape;
-  return shapes;
-}
-
-/// One worker's session, made with the first sample and resized when shapes change.
-class WorkerSession {
- public:
-  WorkerSession(std::shared_ptr<const Model> model, const CollectorOptions& options)
-      : model_(std::move(model)), options_(options) {}
-
-  Status prepare(const ShapeMap& shapes) {
-    if (session_ && shapes == shapes_) return {};
-    if (session_) {
-      const Status status = session_->resize(shapes);
-      if (!status.ok()) session_.reset();  // a half-resized session is not used again
-      LQ_RETURN_IF_ERROR(status);
-    } else {
-      SessionOptions o;
-      o.threads = 1, o.isa = options_.isa, o.input_shapes = shapes, o.logger = options_.logger;
-      LQ_ASSIGN_OR_RETURN(session_, Session::create(model_, o));
-    }
-    shapes_ = shapes;
-    return {};
-  }
-
-  Status run(const Sample& sample) {
-    for (size_t i = 0; i < sample.inputs.size(); ++i) {
-      const HostTensor& t = sample.inputs[i];
-      if (session_->input(i).dtype != t.dtype || session_->input(i).shape != t.shape)
-        return internal_error("input '" + session_->input(i).name + "' was planned with another type or shape");
-      std::memcpy(session_->input_data(i), t.data.data(), t.data.size());
-    }
-    return session_->run();
-  }
-
-  const Session& session() const { return *session_; }
-
- private:
-  std::shared_ptr<const Model> model_;
-  const CollectorOptions& options_;
-  std::unique_ptr<Session> session_;
-  ShapeMap shapes_;
-};
-
-}  // namespace
 
 struct SampleRunner::Shared {
   std::atomic<size_t> next{0}, used{0};
@@ -85,9 +34,9 @@ void SampleRunner::work(int worker, Shared& shared, const Visit& visit) {
       reasons_[i] = status.message();
       if (sample.ok()) reasons_[i] = source_.name(i) + ": " + reasons_[i];
     } else {
-      status = session.run(*sample);
+      status = session.run(sample->inputs);
       if (status.ok()) {
-        visit(worker, session.session(), *sample);
+        visit(worker, *session.session(), *sample);
         ++shared.used;
       }
     }

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "quantization/compare.h"
+#include "quantization/staged_run.h"
 
 namespace lq::quantization {
 namespace {
 
+constexpr size_t kKeptBytes = size_t(1) << 26;  // of outputs, and of values between two products
 constexpr double kInt32Max = 2147483647.0;
 
 /// means[sample][channel]; a sample that did not run is empty.
@@ -62,26 +65,37 @@ class Corrector {
   Result<BiasCorrectionReport> run() {
     BiasCorrectionReport report;
     LQ_RETURN_IF_ERROR(measure_float(report.samples));
-    for (size_t p = 0; p < products_.size(); ++p) {
-      const Node* node = corrected_node(products_[p]);
-      if (node == nullptr) continue;
-      SampleMeans means(source_.size());
-      std::vector<size_t> places;
-      LQ_ASSIGN_OR_RETURN(ModelIr part, only_outputs(int8_model_, {products_[p].output}, places));
-      const auto progress = [&](size_t done, size_t) { tell(p + 1, done); };
-      LQ_RETURN_IF_ERROR(run_samples(
-          std::move(part), source_, options_, progress,
-          [&](size_t sample, int, const Session& session) { means[sample] = output_means(session, 0, products_[p]); }));
-      LQ_ASSIGN_OR_RETURN(const bool changed, apply(*node, errors(p, means)));
-      report.products += changed ? 1 : 0;
-    }
+    LQ_ASSIGN_OR_RETURN(report.before_db, output_sqnr());
+    const ModelIr before = int8_model_;  // shares the constants
+    LQ_RETURN_IF_ERROR(correct(report.products));
+    LQ_ASSIGN_OR_RETURN(report.after_db, output_sqnr());
+    report.kept = !report.before_db || !report.after_db || *report.after_db >= *report.before_db + kLeastGainDb;
+    if (!report.kept) int8_model_ = before, report.products = 0;
     return report;
   }
 
  private:
-  void tell(size_t stage, size_t done) const {
-    const size_t n = source_.size();
-    if (options_.progress) options_.progress("correcting biases", stage * n + done, (products_.size() + 1) * n);
+  Status correct(size_t& corrected) {
+    std::map<int, size_t> product_of_node;  // in execution order
+    for (size_t p = 0; p < products_.size(); ++p) {
+      const int n = corrected_node(products_[p]);
+      if (n >= 0) product_of_node[n] = p;
+    }
+    std::vector<int> stops;
+    for (const auto& [n, p] : product_of_node) stops.push_back(n);
+    StagedRun run(int8_model_, stops, options_, kKeptBytes);
+    LQ_RETURN_IF_ERROR(run.load(source_, used_));
+    size_t done = 0;
+    for (const auto& [n, p] : product_of_node) {
+      SampleMeans means(source_.size());
+      const CorrectedProduct& product = products_[p];
+      LQ_RETURN_IF_ERROR(run.advance(
+          [&](size_t sample, const Session& session) { means[sample] = output_means(session, 0, product); }));
+      LQ_ASSIGN_OR_RETURN(const bool changed, apply(int8_model_.main().nodes[size_t(n)], errors(p, means)));
+      corrected += changed ? 1 : 0;
+      if (options_.progress) options_.progress("correcting biases", ++done, product_of_node.size());
+    }
+    return {};
   }
 
   static std::vector<double> output_means(const Session& session, size_t place, const CorrectedProduct& product) {
@@ -91,29 +105,77 @@ class Corrector {
     return count == 0 ? std::vector<double>() : channel_means(values, shape, product.channel_from_right);
   }
 
+  /// Means of every product, and the model's outputs of the first samples, as many as fit kKeptBytes.
   Status measure_float(size_t& used) {
     std::vector<std::string> names;
     for (const CorrectedProduct& product : products_) names.push_back(product.output);
+    for (TensorId t : float_model_.main().outputs) names.push_back(float_model_.main().tensor(t).name);
     std::vector<size_t> places;
     LQ_ASSIGN_OR_RETURN(ModelIr part, only_outputs(float_model_, names, places));
     float_means_.assign(products_.size(), SampleMeans(source_.size()));
+    used_.assign(source_.size(), false);
+    float_outputs_.assign(source_.size(), {});
     return run_samples(
-        std::move(part), source_, options_, [&](size_t done, size_t) { tell(0, done); },
+        std::move(part), source_, options_,
+        [&](size_t done, size_t total) {
+          if (options_.progress) options_.progress("measuring products", done, total);
+        },
         [&](size_t sample, int, const Session& session) {
           for (size_t p = 0; p < products_.size(); ++p)
             float_means_[p][sample] = output_means(session, places[p], products_[p]);
+          keep_outputs(sample, session, places);
         },
         &used);
   }
 
-  /// The product in the quantized graph, if it has an int32 bias.
-  const Node* corrected_node(const CorrectedProduct& product) const {
+  void keep_outputs(size_t sample, const Session& session, const std::vector<size_t>& places) {
+    used_[sample] = 1;
+    std::vector<std::vector<float>> outputs;
+    size_t bytes = 0;
+    for (size_t o = 0; o < float_model_.main().outputs.size(); ++o) {
+      const size_t place = places[products_.size() + o];
+      size_t count = 0;
+      const float* values = float_output(session, place, count);
+      outputs.emplace_back();
+      if (session.output(place).dtype == DType::Float32) outputs.back().assign(values, values + count);
+      bytes += outputs.back().size() * sizeof(float);
+    }
+    // By its own size and place: which samples are kept must not depend on who comes first.
+    if (sample == 0 || bytes * (sample + 1) <= kKeptBytes) float_outputs_[sample] = std::move(outputs);
+  }
+
+  /// Of the quantized model as it is now, over the outputs kept; nothing if they are not float.
+  Result<std::optional<double>> output_sqnr() {
+    std::vector<double> signal(source_.size(), 0.0), noise(source_.size(), 0.0);
+    ModelIr whole = int8_model_;
+    whole.golden.reset();
+    LQ_RETURN_IF_ERROR(run_samples(
+        std::move(whole), source_, options_,
+        [&](size_t done, size_t total) {
+          if (options_.progress) options_.progress("measuring outputs", done, total);
+        },
+        [&](size_t sample, int, const Session& session) {
+          const std::vector<std::vector<float>>& expected = float_outputs_[sample];
+          for (size_t o = 0; o < expected.size(); ++o) {
+            size_t count = 0;
+            const float* values = float_output(session, o, count);
+            if (count != expected[o].size() || session.output(o).dtype != DType::Float32) continue;
+            for (size_t i = 0; i < count; ++i) {
+              const double x = double(expected[o][i]), d = x - double(values[i]);
+              signal[sample] += x * x, noise[sample] += d * d;
+            }
+          }
+        }));
+    return sqnr_db(std::accumulate(signal.begin(), signal.end(), 0.0),
+                   std::accumulate(noise.begin(), noise.end(), 0.0));
+  }
+
+  /// The product's node in the quantized graph, if it has an int32 bias; otherwise −1.
+  int corrected_node(const CorrectedProduct& product) const {
     const auto found = by_name_.find(product.output);
-    if (found == by_name_.end()) return nullptr;  // nobody used its result
+    if (found == by_name_.end()) return -1;  // nobody used its result
     const int n = producers_[size_t(found->second)];
-    if (n < 0) return nullptr;
-    const Node& node = int8_model_.main().nodes[size_t(n)];
-    return bias_constant(node) == kNoTensor ? nullptr : &node;
+    return n < 0 || bias_constant(int8_model_.main().nodes[size_t(n)]) == kNoTensor ? -1 : n;
   }
 
   /// The int32 constant behind the bias's DequantizeLinear.
@@ -193,6 +255,8 @@ class Corrector {
   const std::vector<int> producers_;  // of the int8 graph; correcting changes no structure
   std::map<std::string, TensorId> by_name_;
   std::vector<SampleMeans> float_means_;  // by product
+  std::vector<uint8_t> used_;             // by sample: ran. No vector<bool>: threads write their own
+  std::vector<std::vector<std::vector<float>>> float_outputs_;  // by sample and output; empty: not kept, or not float
 };
 
 }  // namespace
@@ -201,15 +265,7 @@ Result<BiasCorrectionReport> correct_biases(const ModelIr& float_model, ModelIr&
                                             const std::vector<CorrectedProduct>& products,
                                             const calibration::DataSource& source, const MeasureOptions& options) {
   if (products.empty()) return BiasCorrectionReport();
-  const ModelIr before = int8_model;  // shares the constants
-  LQ_ASSIGN_OR_RETURN(BiasCorrectionReport report, Corrector(float_model, int8_model, products, source, options).run());
-  LQ_ASSIGN_OR_RETURN(const Comparison without, compare_models(float_model, before, {}, source, options.run));
-  LQ_ASSIGN_OR_RETURN(const Comparison with, compare_models(float_model, int8_model, {}, source, options.run));
-  report.before_db = without.output_sqnr_db;
-  report.after_db = with.output_sqnr_db;
-  report.kept = !report.before_db || !report.after_db || *report.after_db >= *report.before_db + kLeastGainDb;
-  if (!report.kept) int8_model = before, report.products = 0;
-  return report;
+  return Corrector(float_model, int8_model, products, source, options).run();
 }
 
 }  // namespace lq::quantization

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "calibration/sample_runner.h"
+#include "calibration/worker_session.h"
 
 namespace lq::quantization {
 namespace {
@@ -62,41 +63,6 @@ const float* float_output(const Session& session, size_t i, size_t& count) {
   count = size_t(std::max<int64_t>(element_count(session.output(i).shape), 0));
   return static_cast<const float*>(session.output_data(i));
 }
-
-/// The quantized side: one session a worker, following the float session's samples.
-class Int8Side {
- public:
-  Int8Side(std::shared_ptr<const Model> model, const calibration::DataSource& source,
-           const calibration::CollectorOptions& options)
-      : model_(std::move(model)), source_(source), options_(options) {}
-
-  Status run(const Sample& sample) {
-    std::map<std::string, Shape> shapes;
-    for (size_t i = 0; i < sample.inputs.size(); ++i) shapes[source_.inputs()[i].name] = sample.inputs[i].shape;
-    if (!session_) {
-      SessionOptions options;
-      options.isa = options_.isa;
-      options.logger = options_.logger;
-      options.input_shapes = shapes;
-      LQ_ASSIGN_OR_RETURN(session_, Session::create(model_, options));
-    } else if (shapes != shapes_) {
-      LQ_RETURN_IF_ERROR(session_->resize(shapes));
-    }
-    shapes_ = std::move(shapes);
-    for (size_t i = 0; i < sample.inputs.size(); ++i) {
-      std::memcpy(session_->input_data(i), sample.inputs[i].data.data(), sample.inputs[i].data.size());
-    }
-    return session_->run();
-  }
-  const Session* session() const { return session_.get(); }
-
- private:
-  std::shared_ptr<const Model> model_;
-  const calibration::DataSource& source_;
-  const calibration::CollectorOptions& options_;
-  std::unique_ptr<Session> session_;
-  std::map<std::string, Shape> shapes_;
-};
 
 void describe_output(const float* values, size_t count, SampleSums& sums) {
   for (size_t i = 0; i < count; ++i) {
@@ -185,13 +151,14 @@ Result<Comparison> compare_models(const ModelIr& float_model, const ModelIr& int
   for (size_t i = 0; i < source.size(); ++i) index_of_sample[source.name(i)] = i;
   std::vector<SampleSums> samples(source.size());
   calibration::SampleRunner runner(f_model, source, options, 3);
-  std::vector<Int8Side> sides;
-  for (int w = 0; w < runner.threads(); ++w) sides.emplace_back(q_model, source, options);
+  std::vector<calibration::WorkerSession> sides;  // the quantized model follows the float session's samples
+  for (int w = 0; w < runner.threads(); ++w) sides.emplace_back(q_model, options);
   std::mutex mutex;
   Status failure;
   LQ_RETURN_IF_ERROR(runner.run([&](int worker, const Session& session, const Sample& sample) {
-    Int8Side& side = sides[size_t(worker)];
-    const Status status = side.run(sample);
+    calibration::WorkerSession& side = sides[size_t(worker)];
+    Status status = side.prepare(calibration::shapes_of(source, sample));
+    if (status.ok()) status = side.run(sample.inputs);
     if (status.ok()) {
       samples[index_of_sample[sample.name]] =
           sums_of(session, *side.session(), f_places, q_places, float_model.main().outputs.size());
@@ -202,7 +169,7 @@ Result<Comparison> compare_models(const ModelIr& float_model, const ModelIr& int
   }));
   LQ_RETURN_IF_ERROR(failure);
   Comparison result = join(samples, pairs.size());
-  for (const Int8Side& side : sides) {
+  for (const calibration::WorkerSession& side : sides) {
     if (side.session()) result.int8_mac_share = side.session()->int8_mac_share();
   }
   return result;

@@ -24,11 +24,14 @@ namespace {
 
 using namespace quantization;
 
-constexpr double kStageGmacs = 300;
+// Samples of the stages after calibration: a quarter of it, so that together they take less time than it does; small
+// models more, within this many billion multiply-adds.
+constexpr double kStageGmacs = 3;
 constexpr size_t kFewestSamples = 8;
 constexpr size_t kMeasuredSamples = 64;
+constexpr double kAdaRoundGmacs = 300;          // takes minutes anyway
 constexpr size_t kKeptBytes = size_t(1) << 26;  // 64 samples of 512 × 512 × 1 floats
-constexpr size_t kSensitivitySamples = 16;  // two runs of each for every layer
+constexpr size_t kSensitivitySamples = 16;      // two runs of each for every layer
 
 enum class Rounding { kNearest, kAdaRound, kAuto };
 
@@ -37,7 +40,7 @@ struct ParsedOptions {
   WeightGranularity weights = WeightGranularity::kPerChannel;
   bool correct_biases = true;
   WeightScale weight_scale = WeightScale::kMax;
-  Rounding rounding = Rounding::kAuto;
+  Rounding rounding = Rounding::kNearest;
 };
 
 Result<bool> parse_switch(const char* option, const std::string& text) {
@@ -63,12 +66,12 @@ Result<ParsedOptions> parse(const QuantizeOptions& options) {
   } else if (options.weight_scale != "max") {
     return invalid_argument("--weight-scale '" + options.weight_scale + "': use max, mse or admm");
   }
-  if (options.rounding == "nearest") {
-    parsed.rounding = Rounding::kNearest;
+  if (options.rounding == "auto") {
+    parsed.rounding = Rounding::kAuto;
   } else if (options.rounding == "adaround") {
     parsed.rounding = Rounding::kAdaRound;
-  } else if (options.rounding != "auto") {
-    return invalid_argument("--rounding '" + options.rounding + "': use auto, nearest or adaround");
+  } else if (options.rounding != "nearest") {
+    return invalid_argument("--rounding '" + options.rounding + "': use nearest, adaround or auto");
   }
   LQ_ASSIGN_OR_RETURN(parsed.correct_biases, parse_switch("--bias-correction", options.bias_correction));
   if (options.threads < 1) return invalid_argument("--threads must be at least 1");
@@ -304,16 +307,16 @@ class Quantizer {
     return verify(model_).with_context("the quantized graph");
   }
 
-  /// Samples for a stage that runs the model `runs` times on each: at most `most`, fewer for large models, so that the
-  /// stage spends about kStageGmacs billion multiply-adds.
-  Result<calibration::DataSource> open_measured(double runs, size_t most) {
+  /// Samples for a stage that should spend about `stage_gmacs` billion multiply-adds on one run of each, at least a
+  /// quarter of the calibration's.
+  Result<calibration::DataSource> open_measured(double stage_gmacs) {
+    LQ_ASSIGN_OR_RETURN(const calibration::DataSource all, open_samples(options_.max_samples));
     if (gmacs_ == 0) {
-      LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_samples(options_.max_samples));
-      LQ_ASSIGN_OR_RETURN(gmacs_, giga_macs(model_, source));
+      LQ_ASSIGN_OR_RETURN(gmacs_, giga_macs(model_, all));
     }
-    size_t count = std::min(most, std::max(kFewestSamples, size_t(kStageGmacs / (gmacs_ * std::max(runs, 1.0)))));
-    if (options_.max_samples > 0) count = std::min(count, options_.max_samples);
-    LQ_ASSIGN_OR_RETURN(calibration::DataSource source, open_samples(count));
+    const size_t affordable = size_t(std::min(stage_gmacs / gmacs_, double(kMeasuredSamples)));
+    const size_t count = std::min(std::max({affordable, all.size() / 4, kFewestSamples}), kMeasuredSamples);
+    LQ_ASSIGN_OR_RETURN(calibration::DataSource source, open_samples(std::min(count, all.size())));
     source.keep_loaded(kKeptBytes);
     return source;
   }
@@ -328,7 +331,7 @@ class Quantizer {
   /// What AdaRound needs, once: later builds have fewer int8 operators, never others.
   Status read_columns() {
     if (!columns_.empty()) return {};
-    LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_measured(1, kMeasuredSamples));
+    LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_measured(kAdaRoundGmacs));
     LQ_ASSIGN_OR_RETURN(columns_, collect_columns(float_model_, plan_, source, measuring()));
     return {};
   }
@@ -339,8 +342,7 @@ class Quantizer {
     for (const NodeNotes& notes : notes_) {
       if (!notes.product_output.empty()) products.push_back({notes.product_output, notes.channel_from_right});
     }
-    LQ_ASSIGN_OR_RETURN(const calibration::DataSource source,
-                        open_measured(double(products.size()) / 2 + 1, kMeasuredSamples));
+    LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_measured(kStageGmacs));
     if (!parsed_.correct_biases || products.empty()) {
       LQ_ASSIGN_OR_RETURN(const Comparison comparison, compare_models(float_model_, model_, {}, source, collector_));
       return comparison.output_sqnr_db;
@@ -388,7 +390,7 @@ class Quantizer {
   size_t unplanned_ = 0;           // groups without a range in the plan
   ModelIr float_model_;
   std::map<int, ProductColumns> columns_;  // by node; empty: not read yet
-  double gmacs_ = 0;                      // of one run; 0: not known yet
+  double gmacs_ = 0;                       // of one run; 0: not known yet
   QuantizeReport report_;
 };
 
