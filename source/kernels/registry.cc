@@ -10,6 +10,7 @@ extern const KernelTable kScalarConvKernels;
 extern const KernelTable kScalarWinogradKernels;
 #ifdef LQ_HAS_AVX2
 extern const KernelTable kAvx2ConvKernels;
+extern const KernelTable kAvx2FunctionKernels;
 extern const KernelTable kAvx2WinogradKernels;
 #endif
 #ifdef LQ_HAS_AVXVNNI
@@ -58,6 +59,7 @@ const KernelTable* const* kernel_tables(int* count) {
       &kScalarWinogradKernels,
 #ifdef LQ_HAS_AVX2
       &kAvx2ConvKernels,
+      &kAvx2FunctionKernels,
       &kAvx2WinogradKernels,
 #endif
 #ifdef LQ_HAS_AVXVNNI
