@@ -17,6 +17,12 @@
 
 namespace lq {
 
+/// What a session prefers where memory and time are at odds.
+enum class MemoryUse : uint8_t {
+  kDefault,
+  kSmall,  // pages of the model file leave memory once the weights on them are packed
+};
+
 class Plan;
 struct RunContext;
 struct Step;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <numeric>
 
+#include "base/pages.h"
 #include "runtime/memory_planner.h"
 
 namespace lq {
@@ -31,6 +32,15 @@ Status check_static(const Graph& graph, const Node& node) {
     }
   }
   return {};
+}
+
+/// Constants a node has packed, or reads again only when it runs. One layer after the other, so that the model file
+/// and its packed copy are never in memory as a whole together.
+void evict_constants(const Graph& graph, const Node& node) {
+  for (TensorId id : node.inputs) {
+    if (id != kNoTensor && graph.tensor(id).is_constant())
+      evict_pages(graph.tensor(id).data.data(), graph.tensor(id).data.size());
+  }
 }
 
 }  // namespace
@@ -122,6 +132,7 @@ Status Plan::Builder::prepare_steps() {
     Status status = prepare(p);
     if (status.ok() && step.run == nullptr) status = internal_error("no kernel was chosen");
     if (!status.ok()) return status.with_context(node_label(graph, node));
+    if (options.memory == MemoryUse::kSmall) evict_constants(graph, node);
   }
   return {};
 }
