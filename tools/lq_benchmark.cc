@@ -40,6 +40,9 @@ int main(int argc, char** argv) {
   app.add_option("--warmup", o.benchmark.warmup, "runs before (default 5)")->check(CLI::Range(0, 1000000));
   app.add_option("--cores", o.benchmark.cores, "run on these cores: big, little, a mask such as 0xf0 or a list such as 0-3,6")
       ->type_name("WHICH");
+  app.add_option("--memory", o.benchmark.memory, "default, or small: the model file leaves memory once its weights are packed")
+      ->type_name("USE")
+      ->check(CLI::IsMember({"small", "default"}));
   app.add_flag("--profile", o.benchmark.profile, "one row an operator: kernel, ms, share, GMAC/s");
   app.add_option("--json", o.json, "write the results for machines")->type_name("FILE");
   o.model.add_isa(app);

@@ -92,6 +92,11 @@ typedef struct lq_input_shape {
   int32_t rank;
 } lq_input_shape;
 
+/* SMALL: pages of a mapped model file leave memory once their weights are packed, so that weights are there once, not
+ * twice. Runs take as long; a later resize or session reads the file again. On Linux 5.4 and later, if the process may
+ * write the file, and on Apple systems; elsewhere pages stay until the system wants them. */
+typedef enum lq_memory_use { LQ_MEMORY_DEFAULT = 0, LQ_MEMORY_SMALL = 1 } lq_memory_use;
+
 typedef struct lq_session_options {
   size_t struct_size;
   int32_t threads; /* pieces of work at once, 1 to 1024; 0: 1 */
@@ -108,6 +113,7 @@ typedef struct lq_session_options {
   lq_log_fn
       log; /* what was planned (info), each step's kernel (debug); called from the session's thread. NULL: nothing */
   void* log_context;
+  lq_memory_use memory;
 } lq_session_options;
 
 #define LQ_MAX_RANK 8

@@ -62,6 +62,7 @@ struct Options {
   void* parallel_for_context = nullptr;
   lq_log_fn log = nullptr;
   void* log_context = nullptr;
+  lq_memory_use memory = LQ_MEMORY_DEFAULT;
 
   /// Calls use(const lq_session_options*) with a view of this.
   template <typename Use>
@@ -78,6 +79,7 @@ struct Options {
     o.allocator = allocator;
     o.parallel_for = parallel_for, o.parallel_for_context = parallel_for_context;
     o.log = log, o.log_context = log_context;
+    o.memory = memory;
     return use(static_cast<const lq_session_options*>(&o));
   }
 };

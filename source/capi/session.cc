@@ -1,4 +1,6 @@
 // Sessions: options, planning, running, profile.
+#include <cstddef>
+#include <cstring>
 #include <new>
 
 #include "capi/handles.h"
@@ -24,7 +26,8 @@ lq_status take_shapes(const lq_input_shape* shapes, int32_t count, const char* f
 lq_status take_options(const lq_session_options* options, const char* function, lq_session_options& o,
                        lq::SessionOptions& to) {
   if (options == nullptr) return LQ_OK;
-  if (const lq_status status = take(*options, function, "lq_session_options", o)) return status;
+  if (const lq_status status = take(*options, function, "lq_session_options", o, offsetof(lq_session_options, memory)))
+    return status;
   if (o.threads < 0) return fail(LQ_INVALID_ARGUMENT, std::string(function) + ": threads must not be negative");
   if (o.threads > 0) to.threads = o.threads;
   if (o.isa != nullptr) {
@@ -37,6 +40,13 @@ lq_status take_options(const lq_session_options* options, const char* function, 
   if (o.core_count < 0 || (o.cores == nullptr && o.core_count > 0))
     return fail(LQ_INVALID_ARGUMENT, std::string(function) + ": no cores, or a negative number of them");
   if (o.core_count > 0) to.cores.assign(o.cores, o.cores + o.core_count);
+  int memory = 0;  // any int may stand in an enum's place; only an enumerator may be read as one
+  static_assert(sizeof o.memory == sizeof memory);
+  std::memcpy(&memory, &o.memory, sizeof memory);
+  if (memory < LQ_MEMORY_DEFAULT || memory > LQ_MEMORY_SMALL)
+    return fail(LQ_INVALID_ARGUMENT, std::string(function) + ": unknown memory use");
+  static_assert(int(lq::MemoryUse::kSmall) == LQ_MEMORY_SMALL);
+  to.memory = lq::MemoryUse(memory);
   to.parallel_for = {o.parallel_for, o.parallel_for_context};
   return take_allocator(o.allocator, function, to.allocator);
 }

@@ -14,6 +14,7 @@ extern const KernelTable kSse41WinogradKernels;
 #endif
 #ifdef LQ_HAS_AVX2
 extern const KernelTable kAvx2ConvKernels;
+extern const KernelTable kAvx2FunctionKernels;
 extern const KernelTable kAvx2WinogradKernels;
 #endif
 #ifdef LQ_HAS_AVXVNNI
@@ -66,6 +67,7 @@ const KernelTable* const* kernel_tables(int* count) {
 #endif
 #ifdef LQ_HAS_AVX2
       &kAvx2ConvKernels,
+      &kAvx2FunctionKernels,
       &kAvx2WinogradKernels,
 #endif
 #ifdef LQ_HAS_AVXVNNI

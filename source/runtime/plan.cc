@@ -4,6 +4,7 @@
 #include <chrono>
 #include <numeric>
 
+#include "base/pages.h"
 #include "runtime/memory_planner.h"
 
 namespace lq {
@@ -33,6 +34,15 @@ Status check_static(const Graph& graph, const Node& node) {
   return {};
 }
 
+/// Constants a node has packed, or reads again only when it runs. One layer after the other, so that the model file
+/// and its packed copy are never in memory as a whole together.
+void evict_constants(const Graph& graph, const Node& node) {
+  for (TensorId id : node.inputs) {
+    if (id != kNoTensor && graph.tensor(id).is_constant())
+      evict_pages(graph.tensor(id).data.data(), graph.tensor(id).data.size());
+  }
+}
+
 }  // namespace
 
 /// State of one build: storage classes and lifetimes, before the memory plan turns them into offsets.
@@ -54,6 +64,8 @@ struct Plan::Builder {
   Status init_tensors();
   void share_reinterpreted();
   Status prepare_steps();
+  bool fuse(size_t node, const std::vector<int>& uses, std::vector<int>& producer);
+  void fuse_elementwise();
   Status place();
 };
 
@@ -120,8 +132,71 @@ Status Plan::Builder::prepare_steps() {
     Status status = prepare(p);
     if (status.ok() && step.run == nullptr) status = internal_error("no kernel was chosen");
     if (!status.ok()) return status.with_context(node_label(graph, node));
+    if (options.memory == MemoryUse::kSmall) evict_constants(graph, node);
   }
   return {};
+}
+
+/// Moves the step of `node` into the product that wrote one of its operands last, if nobody else reads what that wrote:
+/// each piece of the product's output is finished while it is in the cache. The same kernels see the same bytes, so the
+/// values stay. `producer`: the step that writes a storage, by class root, -1 where none does.
+bool Plan::Builder::fuse(size_t node, const std::vector<int>& uses, std::vector<int>& producer) {
+  const int own = step_of_node[node];
+  if (own < 0 || plan.steps_[size_t(own)].piece == nullptr || plan.steps_[size_t(own)].scratch_bytes != 0) return false;
+  Step& step = plan.steps_[size_t(own)];
+  TensorId last = kNoTensor;
+  int target = -1;
+  for (TensorId id : step.inputs) {
+    if (id == kNoTensor || producer[size_t(root(id))] <= target) continue;
+    last = id;
+    target = producer[size_t(root(id))];
+  }
+  const TensorId y = step.outputs[0];
+  if (target < 0 || uses[size_t(last)] != 1 || !plan.steps_[size_t(target)].finishes_pieces) return false;
+  // What is shared already, or not in the arena, stays as it is.
+  for (TensorId id : {last, y}) {
+    if (root(id) != id || external[size_t(id)]) return false;
+  }
+  // The other operands must be there when the product begins.
+  for (TensorId id : step.inputs) {
+    if (id != kNoTensor && id != last && producer[size_t(root(id))] >= target) return false;
+  }
+  if (bytes[size_t(last)] != bytes[size_t(y)]) return false;
+  plan.root_[size_t(last)] = y;
+  producer[size_t(y)] = target;
+  step_of_node[node] = target;
+  Step& into = plan.steps_[size_t(target)];
+  into.detail += (into.detail.empty() ? "then " : ", then ") + std::string(step.kernel);
+  into.fused.push_back(std::move(step));
+  return true;
+}
+
+void Plan::Builder::fuse_elementwise() {
+  std::vector<int> uses(graph.tensors.size(), 0), producer(graph.tensors.size(), -1);
+  for (TensorId id : graph.outputs) ++uses[size_t(id)];
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    for (TensorId id : graph.nodes[i].inputs) {
+      if (id != kNoTensor) ++uses[size_t(id)];
+    }
+    for (TensorId id : graph.nodes[i].outputs) {
+      if (id != kNoTensor && step_of_node[i] >= 0) producer[size_t(root(id))] = step_of_node[i];
+    }
+  }
+  std::vector<bool> moved(plan.steps_.size(), false);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const int own = step_of_node[i];
+    if (fuse(i, uses, producer)) moved[size_t(own)] = true;
+  }
+  std::vector<int> place_of(plan.steps_.size(), 0);
+  std::vector<Step> kept;
+  for (size_t s = 0; s < plan.steps_.size(); ++s) {
+    place_of[s] = int(kept.size());
+    if (!moved[s]) kept.push_back(std::move(plan.steps_[s]));
+  }
+  plan.steps_ = std::move(kept);
+  for (int& step : step_of_node) {
+    if (step >= 0) step = place_of[size_t(step)];
+  }
 }
 
 Status Plan::Builder::place() {
@@ -166,6 +241,7 @@ Result<std::unique_ptr<Plan>> Plan::build(const ModelIr& model, int graph_index,
   LQ_RETURN_IF_ERROR(builder.init_tensors());
   builder.share_reinterpreted();
   LQ_RETURN_IF_ERROR(builder.prepare_steps());
+  builder.fuse_elementwise();
   LQ_RETURN_IF_ERROR(builder.place());
   return plan;
 }

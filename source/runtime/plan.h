@@ -13,6 +13,7 @@ struct PlanOptions {
   Isa isa = Isa::kScalar;
   int threads = 1;
   PackCache* packs = nullptr;
+  MemoryUse memory = MemoryUse::kDefault;
 };
 
 class Plan {

@@ -70,7 +70,8 @@ Result<std::unique_ptr<Planned>> make_plan(const Model& model, const SessionOpti
   auto planned = std::make_unique<Planned>();
   planned->ir = model.ir();
   LQ_RETURN_IF_ERROR(prepare_graph(planned->ir, options.input_shapes));
-  LQ_ASSIGN_OR_RETURN(planned->plan, Plan::build(planned->ir, 0, PlanOptions{isa, options.threads, &packs}));
+  LQ_ASSIGN_OR_RETURN(planned->plan,
+                      Plan::build(planned->ir, 0, PlanOptions{isa, options.threads, &packs, options.memory}));
   return planned;
 }
 

@@ -16,6 +16,7 @@ struct SessionOptions {
   std::vector<int> cores;    // where the library's threads, and the caller's during run(), may run; empty: anywhere
   ParallelFor parallel_for;  // the caller's threads instead of the library's; not together with cores
   std::optional<Isa> isa;    // default: default_isa()
+  MemoryUse memory = MemoryUse::kDefault;
   std::map<std::string, Shape>
       input_shapes;  // overrides; unknown batch (the first free dimension) becomes 1, others must be given
   Allocator allocator = default_allocator();

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/pages.h"
 
 namespace lq {
 namespace {
@@ -81,6 +83,44 @@ TEST(File, MapErrorsNameThePath) {
   EXPECT_TRUE(empty->present());
   EXPECT_EQ(empty->size(), 0u);
   std::filesystem::remove_all(folder);
+}
+
+/// Bytes of this process in memory; 0 where the system does not say.
+size_t resident_bytes() {
+  FILE* file = std::fopen("/proc/self/statm", "r");
+  long all = 0, resident = 0;
+  if (file == nullptr) return 0;
+  const int read = std::fscanf(file, "%ld %ld", &all, &resident);
+  std::fclose(file);
+  return read == 2 ? size_t(resident) * size_t(sysconf(_SC_PAGESIZE)) : 0;
+}
+
+TEST(Pages, EvictedFilesLeaveMemoryAndComeBackAsTheyWere) {
+  constexpr size_t kSize = 8 << 20;
+  std::vector<uint8_t> content(kSize);
+  for (size_t i = 0; i < kSize; ++i) content[i] = uint8_t(i * 7 + i / 4096);
+  const std::string path = ::testing::TempDir() + "evicted";
+  ASSERT_TRUE(write_file_atomically(path, {{content.data(), kSize}}).ok());
+  const auto file = map_file(path);
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ(std::memcmp(file->data(), content.data(), kSize), 0);
+  const size_t before = resident_bytes();
+  evict_pages(file->data() + 100, kSize - 200);  // ends within pages, which stay
+  const size_t after = resident_bytes();
+  // A kernel before 5.4 refuses; one that accepts must have dropped nearly all of it.
+  const bool supported = madvise(const_cast<uint8_t*>(file->data()), size_t(sysconf(_SC_PAGESIZE)), 21) == 0;
+  if (before != 0 && supported) EXPECT_LT(after + kSize * 3 / 4, before);
+  EXPECT_EQ(std::memcmp(file->data(), content.data(), kSize), 0);
+  std::remove(path.c_str());
+}
+
+TEST(Pages, OtherMemoryKeepsItsContents) {
+  std::vector<uint8_t> heap(1 << 20);
+  for (size_t i = 0; i < heap.size(); ++i) heap[i] = uint8_t(i ^ i >> 8);
+  evict_pages(heap.data(), heap.size());
+  evict_pages(nullptr, 0);
+  evict_pages(heap.data(), 1);
+  for (size_t i = 0; i < heap.size(); ++i) ASSERT_EQ(heap[i], uint8_t(i ^ i >> 8));
 }
 
 }  // namespace

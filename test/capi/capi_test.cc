@@ -175,6 +175,11 @@ TEST(CapiErrors, BadOptions) {
   EXPECT_TRUE(contains(last_error(), "abacus")) << last_error();
   EXPECT_EQ(session, nullptr);
   options.isa = "scalar";
+  const int unknown = 2;
+  std::memcpy(&options.memory, &unknown, sizeof unknown);
+  EXPECT_EQ(lq_session_create(model.get(), &options, &session), LQ_INVALID_ARGUMENT);
+  EXPECT_TRUE(contains(last_error(), "memory")) << last_error();
+  options.memory = LQ_MEMORY_SMALL;
   EXPECT_EQ(lq_session_create(model.get(), &options, &session), LQ_OK) << last_error();
   lq_session_free(session);
 }

@@ -1,6 +1,8 @@
 // Sources of a model, options of a session, memory known before, profile, log, cancelling, the caller's threads.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+
+#include <cstddef>
 #include <sched.h>
 #include <unistd.h>
 
@@ -83,6 +85,11 @@ TEST(CapiVersions, StructsOfOtherSizes) {
   newer.options.struct_size = sizeof newer;
   lq_session* session = nullptr;
   ASSERT_EQ(lq_session_create(e.model.get(), &newer.options, &session), LQ_OK) << last_error();
+  lq_session_free(session);
+  lq_session_options older{};  // a header without `memory`: what lies there is not looked at
+  older.struct_size = offsetof(lq_session_options, memory);
+  std::memset(&older.memory, 0x55, sizeof older.memory);
+  ASSERT_EQ(lq_session_create(e.model.get(), &older, &session), LQ_OK) << last_error();
   struct {
     lq_tensor_info info;
     int64_t future = 7;

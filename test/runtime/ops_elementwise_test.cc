@@ -190,6 +190,36 @@ TEST(Blocked, OperandsOfOtherShapes) {
   EXPECT_EQ(run_plan(t.model, {blocked(xs, 9, 2), blocked(gates, 9, 1), shifts}), blocked(expected, 9, 2));
 }
 
+// One value a channel, as either operand, on a map that threads cut within a pixel.
+TEST(Blocked, ValuesOfChannelsRepeat) {
+  constexpr int64_t kChannels = 13, kSide = 87;
+  std::vector<float> xs(size_t(kChannels * kSide * kSide)), gates(size_t(kChannels), 0.0f);
+  for (size_t i = 0; i < xs.size(); ++i) xs[i] = float(i % 1009) * 0.25f - 100;
+  for (size_t c = 0; c < gates.size(); ++c) gates[c] = float(c) - 5.5f;
+  for (const Op op : {Op::Mul, Op::Sub, Op::Add}) {
+    for (const bool gate_first : {false, true}) {
+      OpTest t;
+      const TensorId x = t.input("x", {1, kChannels, kSide, kSide}), gate = t.input("gate", {1, kChannels, 1, 1});
+      const TensorId y = gate_first ? t.node(op, {gate, x}, {1, kChannels, kSide, kSide})
+                                    : t.node(op, {x, gate}, {1, kChannels, kSide, kSide});
+      t.graph().nodes.back().fused_clamp = ValueRange{-200, 250};
+      t.output(y);
+      for (TensorId id : {x, gate, y}) t.graph().tensor(id).blocked_axis = 1;
+      std::vector<float> expected(xs.size());
+      for (size_t i = 0; i < xs.size(); ++i) {
+        const float v = xs[i], g = gates[i / size_t(kSide * kSide)];
+        const float exact = op == Op::Mul ? v * g : op == Op::Add ? v + g : gate_first ? g - v : v - g;
+        expected[i] = std::min(std::max(exact, -200.0f), 250.0f);
+      }
+      for (const int threads : {1, 3}) {
+        EXPECT_EQ(run_plan(t.model, {blocked(xs, kChannels, kSide * kSide), blocked(gates, kChannels, 1)}, threads),
+                  blocked(expected, kChannels, kSide * kSide))
+            << op_name(op) << gate_first << threads;
+      }
+    }
+  }
+}
+
 TEST(Blocked, PaddingLanesStayZero) {
   for (Op op : {Op::Sigmoid, Op::Cos, Op::Exp}) {  // f(0) != 0
     OpTest t;

@@ -235,5 +235,31 @@ TEST(Model, NamesBecomeUniqueAndConstantsAligned) {
   EXPECT_THAT(get_output<float>(*s, 0), ElementsAre(11, 22));
 }
 
+TEST(Session, SmallMemoryChangesNoValue) {
+  GraphBuilder g;
+  const TensorId x = g.through_int8(g.input("x", {1, 64, 6, 6}), 0.5f, 3);
+  std::vector<float> weights(64 * 64 * 9), scales(64, 0.25f);
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = float(int(i * 37 % 255) - 127);
+  const TensorId y =
+      g.node(Op::Conv, {x, g.weights("w", {64, 64, 3, 3}, {weights.begin(), weights.end()}, scales, 0)}, {1, 64, 4, 4});
+  g.output(g.dequantize(g.quantize(y, per_tensor_params(DType::Int8, 40.0f, -7))));
+  const std::shared_ptr<Model> model = make_model(g.model);
+  std::vector<float> input(64 * 36), first;
+  for (size_t i = 0; i < input.size(); ++i) input[i] = float(int(i * 11 % 127) - 63);
+  for (const MemoryUse memory : {MemoryUse::kDefault, MemoryUse::kSmall, MemoryUse::kSmall}) {
+    SessionOptions options;
+    options.memory = memory;
+    auto s = make_session(memory == MemoryUse::kDefault ? make_model(g.model) : model, options);
+    set_input<float>(*s, 0, input);
+    ASSERT_TRUE(s->run().ok());
+    if (first.empty()) first = get_output<float>(*s, 0);
+    EXPECT_EQ(get_output<float>(*s, 0), first);
+    ASSERT_TRUE(s->resize({{"x", {1, 64, 6, 6}}}).ok());  // reads the weights again
+    set_input<float>(*s, 0, input);
+    ASSERT_TRUE(s->run().ok());
+    EXPECT_EQ(get_output<float>(*s, 0), first);
+  }
+}
+
 }  // namespace
 }  // namespace lq

@@ -69,6 +69,12 @@ Status measure(const BenchmarkOptions& o, Session& session, BenchmarkResult& r) 
   return {};
 }
 
+Result<MemoryUse> parse_memory(const std::string& name) {
+  if (name.empty() || name == "default") return MemoryUse::kDefault;
+  if (name == "small") return MemoryUse::kSmall;
+  return invalid_argument("--memory takes small or default, not '" + name + "'");
+}
+
 }  // namespace
 
 Result<BenchmarkResult> run_benchmark(const BenchmarkOptions& o, SessionOptions session_options,
@@ -76,6 +82,7 @@ Result<BenchmarkResult> run_benchmark(const BenchmarkOptions& o, SessionOptions 
   if (!o.cores.empty()) {
     LQ_ASSIGN_OR_RETURN(session_options.cores, parse_cores(o.cores));
   }
+  LQ_ASSIGN_OR_RETURN(session_options.memory, parse_memory(o.memory));
   BenchmarkResult r;
   Clock::time_point start = Clock::now();
   LQ_ASSIGN_OR_RETURN(ModelIr ir, load());

@@ -11,6 +11,7 @@ namespace lq::tools {
 struct BenchmarkOptions {
   int iterations = 50, warmup = 5;
   std::string cores;  // as parse_cores wants it; empty: all
+  std::string memory;  // default or small; empty: default
   bool profile = false;
 };
 

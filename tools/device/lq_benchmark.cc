@@ -18,6 +18,7 @@ constexpr char kUsage[] =
     "  --warmup N       runs before (default 5)\n"
     "  --isa NAME       kernels of this instruction set only\n"
     "  --cores WHICH    big, little, a mask such as 0xf0 or a list such as 0-3,6\n"
+    "  --memory USE     default, or small: the model file leaves memory once its weights are packed\n"
     "  --profile        one row an operator: kernel, ms, share, GMAC/s\n"
     "Prints min, median, p90 and p99 in ms, load and prepare time, memory, and the cores it ran on with their clock.\n";
 
@@ -53,6 +54,8 @@ Result<Options> parse(int argc, char** argv) {
       LQ_ASSIGN_OR_RETURN(o.benchmark.warmup, parse_count(arg, argv[++i], 0, 1000000));
     } else if (arg == "--isa" && has_value) {
       LQ_ASSIGN_OR_RETURN(o.session.isa, parse_isa(argv[++i]));
+    } else if (arg == "--memory" && has_value) {
+      o.benchmark.memory = argv[++i];
     } else if (arg == "--cores" && has_value) {
       o.benchmark.cores = argv[++i];
     } else if (arg.size() > 1 && arg[0] == '-') {

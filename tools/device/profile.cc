@@ -22,7 +22,9 @@ void print_profile(const std::vector<Step>& steps, const std::vector<StepTime>& 
     } else {
       std::printf("%9s", "-");
     }
-    std::printf("  %s\n", s.node_name.c_str());
+    std::printf("  %s", s.node_name.c_str());
+    for (const Step& fused : s.fused) std::printf(" + %s %s", op_name(fused.op), fused.kernel);
+    std::printf("\n");
   }
   std::printf("total_ms %.4f\n", total);
   for (int i = 0; i < kIsaCount; ++i) {

@@ -120,5 +120,11 @@ extern template void binary_row<arith::MinFn, float, float>(const void*, int64_t
 extern template void binary_row<arith::MaxFn, float, float>(const void*, int64_t, const void*, int64_t, void*, int64_t);
 extern template void binary_row<arith::PReluFn, float, float>(const void*, int64_t, const void*, int64_t, void*,
                                                               int64_t);
+extern template void repeat_row<arith::AddFn, 0>(const float*, const float*, int64_t, float*, int64_t);
+extern template void repeat_row<arith::AddFn, 1>(const float*, const float*, int64_t, float*, int64_t);
+extern template void repeat_row<arith::SubFn, 0>(const float*, const float*, int64_t, float*, int64_t);
+extern template void repeat_row<arith::SubFn, 1>(const float*, const float*, int64_t, float*, int64_t);
+extern template void repeat_row<arith::MulFn, 0>(const float*, const float*, int64_t, float*, int64_t);
+extern template void repeat_row<arith::MulFn, 1>(const float*, const float*, int64_t, float*, int64_t);
 
 }  // namespace lq

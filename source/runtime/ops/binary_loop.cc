@@ -1,5 +1,7 @@
 #include "runtime/ops/binary_loop.h"
 
+#include <utility>
+
 #include "numerics/quantize.h"
 
 namespace lq {
@@ -12,8 +14,15 @@ void run_rows(const BinaryParams& params, const RunContext& context, const void*
   parallel(context, loop.count, kElementGrain, [&](int64_t begin, int64_t end, int) {
     for_rows(loop, begin, end, [&](const int64_t* at, int64_t n) {
       uint8_t* row = static_cast<uint8_t*>(y) + at[0] * out;
-      params.row(static_cast<const uint8_t*>(a) + at[stride_row] * in, stride_a,
-                 static_cast<const uint8_t*>(b) + at[2] * in, stride_b, row, n);
+      const uint8_t *u = static_cast<const uint8_t*>(a) + at[stride_row] * in,
+                    *v = static_cast<const uint8_t*>(b) + at[2] * in;
+      if (params.repeat != nullptr) {
+        if (params.repeating == 0) std::swap(u, v);
+        params.repeat(reinterpret_cast<const float*>(u), reinterpret_cast<const float*>(v), at[0] % kBlock,
+                      reinterpret_cast<float*>(row), n);
+      } else {
+        params.row(u, stride_a, v, stride_b, row, n);
+      }
       if (!params.clamp) return;
       float* values = reinterpret_cast<float*>(row);
       for (int64_t i = 0; i < n; ++i) values[i] = clamp_nan_to_low(values[i], params.low, params.high);

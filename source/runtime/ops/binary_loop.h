@@ -10,11 +10,16 @@ namespace lq {
 /// y[i] = apply(a[i * stride_a], b[i * stride_b]), y contiguous.
 using BinaryRowFn = void (*)(const void* a, int64_t stride_a, const void* b, int64_t stride_b, void* y, int64_t n);
 
+/// Floats: y[i] = apply(along[i], repeating[(phase + i) % 8]), or the operands the other way round.
+using BinaryRepeatFn = void (*)(const float* along, const float* repeating, int64_t phase, float* y, int64_t n);
+
 struct BinaryParams : BroadcastParams {
   size_t input_index[2] = {0, 1};
   BinaryRowFn row = nullptr;
-  size_t input_size = 0;  // bytes of an input element
-  bool clamp = false;     // a Relu or Clip folded into a float Add
+  BinaryRepeatFn repeat = nullptr;  // set: the innermost axis is one operand against eight values of the other
+  int repeating = 1;                // which operand those are
+  size_t input_size = 0;            // bytes of an input element
+  bool clamp = false;               // a Relu or Clip folded into a float Add
   float low = 0, high = 0;
 };
 
@@ -42,6 +47,41 @@ void binary_row(const void* a_data, int64_t stride_a, const void* b_data, int64_
     }
   }
   for (int64_t i = 0; i < n; ++i) y[i] = F::apply(a[i * stride_a], b[i * stride_b]);
+}
+
+template <typename F, int kRepeating>
+void repeat_row(const float* along, const float* repeating, int64_t phase, float* y, int64_t n) {
+  const auto one = [](float u, float v) { return kRepeating == 1 ? F::apply(u, v) : F::apply(v, u); };
+  int64_t i = 0;
+  for (; i < n && (phase + i) % kBlock != 0; ++i) y[i] = one(along[i], repeating[(phase + i) % kBlock]);
+  for (; i + kBlock <= n; i += kBlock) {
+    for (int l = 0; l < kBlock; ++l) y[i + l] = one(along[i + l], repeating[l]);
+  }
+  for (int l = 0; i < n; ++i, ++l) y[i] = one(along[i], repeating[l]);
+}
+
+/// A blocked float tensor against one value a channel (squeeze and excite, biases): the walk over [pixels, 8] becomes
+/// one axis, and the eight values repeat. Leaves any other loop as it is.
+template <typename F>
+void choose_repeat(BinaryParams& params) {
+  StridedLoop<4>& loop = params.loop;
+  const int inner = loop.rank - 1;
+  if (inner < 1 || loop.dims[inner] != kBlock) return;
+  const auto walks = [&](int k) { return loop.strides[k][inner] == 1 && loop.strides[k][inner - 1] == kBlock; };
+  const auto repeats = [&](int k) { return loop.strides[k][inner] == 1 && loop.strides[k][inner - 1] == 0; };
+  if (!walks(0)) return;
+  if (walks(1) && repeats(2)) {
+    params.repeat = &repeat_row<F, 1>;
+    params.repeating = 1;
+  } else if (walks(2) && repeats(1)) {
+    params.repeat = &repeat_row<F, 0>;
+    params.repeating = 0;
+  } else {
+    return;
+  }
+  --loop.rank;
+  loop.dims[inner - 1] *= kBlock;
+  for (int k = 0; k < 4; ++k) loop.strides[k][inner - 1] = k == 1 + params.repeating ? 0 : loop.strides[k][inner];
 }
 
 /// Runs params.row over operands `a` (strides of loop row `stride_row`: 1, or 0 for the output itself) and `b` into

@@ -114,6 +114,7 @@ Status prepare_conv(OpPrepare& p) {
   LQ_ASSIGN_OR_RETURN(const bool integer, check_conv(p, shape));
   p.step.integer = integer;
   p.step.macs = saturating_product({shape.batch, shape.oc, shape.oh, shape.ow, shape.icg, shape.kh, shape.kw});
+  p.step.finishes_pieces = integer && p.output(0).dtype == DType::Int8;
   if (is_depthwise(shape)) return prepare_depthwise(p, shape, integer);
   if (integer) {
     LQ_ASSIGN_OR_RETURN(const bool winograd, prepare_winograd(p, shape));

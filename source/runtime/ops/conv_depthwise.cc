@@ -131,6 +131,7 @@ Status run_depthwise_s8(const Step& step, const RunContext& context) {
       args.epilogue.bias = d.bias.data() + item.block * kBlock;
       args.epilogue.multiplier = d.constants.data() + item.block * kBlock;
       d.depthwise_s8(args);
+      finish_piece(step, context, (item.plane * s.oh + item.row) * s.ow * kBlock, item.rows * s.ow * kBlock);
     }
   };
   context.pool->parallel_for(item_count(d), item_grain(d), work);

@@ -60,6 +60,7 @@ Status run_depthwise_bytes(const Step& step, const RunContext& context) {
       args.y = d.float_output ? static_cast<void*>(context.output<float>(step, 0) + at)
                               : static_cast<void*>(context.output<int8_t>(step, 0) + at);
       d.kernel(args);
+      finish_piece(step, context, at, int64_t(args.rows) * s.ow * kBlock);
     }
   };
   context.pool->parallel_for(s.batch * s.in_blocks() * d.strips, grain_for(d.rows * s.ow * kBlock * s.kh * s.kw), work);

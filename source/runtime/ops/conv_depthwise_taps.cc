@@ -103,6 +103,7 @@ Status run_depthwise_taps(const Step& step, const RunContext& context) {
       args.at = d.at.data() + block * 2 * d.taps();
       args.group = packed.group, args.start = packed.start, args.groups = packed.counts[1];
       d.kernel(args);
+      finish_piece(step, context, y, int64_t(g.rows) * s.ow * kBlock);
     }
   };
   const int64_t macs = strip.rows * s.ow * kBlock * d.taps();

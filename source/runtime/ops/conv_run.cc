@@ -147,6 +147,13 @@ void set_input(typename Form::Args& args, const ConvParams& c, const ConvPhase& 
   args.x += item.tile.in_begin / kBlock * args.geometry.x_block;
 }
 
+/// A Conv has one phase, of all outputs: an item's rows are one run in each of its blocks.
+void finish_item(const Step& step, const RunContext& context, const ConvShape& s, const Item& item) {
+  const int64_t first = item.image * s.out_blocks() + item.tile.channel / kBlock;
+  for (int64_t b = 0; b * kBlock < item.tile.lanes; ++b)
+    finish_piece(step, context, ((first + b) * s.oh + item.row) * s.ow * kBlock, item.rows * s.ow * kBlock);
+}
+
 template <typename Form>
 Status run_conv_integer(const Step& step, const RunContext& context) {
   const ConvParams& params = step.params_as<ConvParams>();
@@ -180,6 +187,7 @@ Status run_conv_integer(const Step& step, const RunContext& context) {
         }
         Form::set_item(params, &phase - plan.phases.data(), item, args);
         Form::run(params, args);
+        if (!step.fused.empty()) finish_item(step, context, s, item);
       }
     };
     context.pool->parallel_for(items, phase_grain(plan, phase), work);

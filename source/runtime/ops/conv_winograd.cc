@@ -88,9 +88,16 @@ void transform_strip(const WinogradParams& w, const int8_t* x, const Chunk& chun
   w.input(a);
 }
 
+/// Where results go.
+struct Target {
+  const Step& step;
+  const RunContext& context;
+  uint8_t* y;
+};
+
 /// Output of tiles [begin, end) of a chunk, 16 channels of `panel`; sums begin with tile `begin`.
 void transform_outputs(const WinogradParams& w, const Chunk& chunk, int64_t panel, int64_t begin, int64_t end,
-                       const int32_t* sum, uint8_t* y) {
+                       const int32_t* sum, const Target& to) {
   const ConvShape& s = w.shape;
   const WinogradPlan& plan = w.plan;
   const int64_t plane = s.oh * s.ow * kBlock, channel = panel * kWinogradPanel;
@@ -109,8 +116,11 @@ void transform_outputs(const WinogradParams& w, const Chunk& chunk, int64_t pane
     a.rows = int32_t(std::min<int64_t>(plan.m, s.oh - row));
     a.cols = int32_t(std::min<int64_t>(a.tiles * plan.m, s.ow - col));
     a.sum = sum + (t - begin) * kWinogradPanel;
-    a.y = y + ((at.image * s.out_blocks() + channel / kBlock) * plane + (row * s.ow + col) * kBlock) * element;
+    const int64_t first = (at.image * s.out_blocks() + channel / kBlock) * plane + (row * s.ow + col) * kBlock;
+    a.y = to.y + first * element;
     w.output(a);
+    for (int64_t i = 0; !to.step.fused.empty() && i < a.rows * ceil_div(a.lanes, kBlock); ++i)
+      finish_piece(to.step, to.context, first + i / a.rows * plane + i % a.rows * a.y_row, a.cols * kBlock);
     t += a.tiles;
   }
 }
@@ -130,7 +140,7 @@ Worker worker_at(const WinogradPlan& plan, uint8_t* scratch, int worker) {
 
 /// Tiles [begin, end) of a chunk times panels [panel, panel + plan.panels_once).
 void multiply_panels(const WinogradParams& w, const Chunk& chunk, int64_t panel, int64_t begin, int64_t end,
-                     const int16_t* v, Worker& own, uint8_t* y) {
+                     const int16_t* v, Worker& own, const Target& to) {
   const WinogradPlan& plan = w.plan;
   const int64_t panels = std::min(plan.panels_once, plan.panels - panel);
   const int64_t groups = ceil_div(end - begin, plan.group_tiles);
@@ -154,7 +164,7 @@ void multiply_panels(const WinogradParams& w, const Chunk& chunk, int64_t panel,
       w.product(a);
     }
     for (int64_t i = 0; i < panels; ++i)
-      transform_outputs(w, chunk, panel + i, first, next, own.sum + i * plan.sum_panel, y);
+      transform_outputs(w, chunk, panel + i, first, next, own.sum + i * plan.sum_panel, to);
   }
 }
 
@@ -163,7 +173,7 @@ Status run_winograd(const Step& step, const RunContext& context) {
   const WinogradPlan& plan = w.plan;
   const int64_t blocks = w.shape.in_blocks();
   const int8_t* x = context.input<int8_t>(step, 0);
-  uint8_t* y = context.output<uint8_t>(step, 0);
+  const Target to{step, context, context.output<uint8_t>(step, 0)};
   int16_t* v = reinterpret_cast<int16_t*>(context.scratch);
   for (int64_t first = 0; first < plan.strips; first += plan.chunk_strips) {
     const int64_t count = std::min(plan.chunk_strips, plan.strips - first);
@@ -181,7 +191,7 @@ Status run_winograd(const Step& step, const RunContext& context) {
       Worker own = worker_at(plan, context.scratch, worker);
       for (int64_t i = begin; i < end; ++i) {
         const int64_t part = i % parts, panel = i / parts * plan.panels_once;
-        multiply_panels(w, chunk, panel, chunk.tiles * part / parts, chunk.tiles * (part + 1) / parts, v, own, y);
+        multiply_panels(w, chunk, panel, chunk.tiles * part / parts, chunk.tiles * (part + 1) / parts, v, own, to);
       }
     };
     const int64_t macs =

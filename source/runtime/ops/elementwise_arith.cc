@@ -61,6 +61,15 @@ Status prepare_binary(OpPrepare& p, const char* name, BinaryRowFn row, RunFn run
   return set_kernel(p, params, name, p.input(0).dtype, row != nullptr ? run : nullptr);
 }
 
+/// An operator that often meets one value a channel.
+template <typename F>
+Status prepare_repeating(OpPrepare& p, const char* name) {
+  const DType dtype = p.input(0).dtype;
+  LQ_RETURN_IF_ERROR(prepare_binary(p, name, number<F>(dtype)));
+  if (dtype == DType::Float32) choose_repeat<F>(*static_cast<BinaryParams*>(p.step.params.get()));
+  return {};
+}
+
 Status prepare_checked_integer(OpPrepare& p, const char* name, BinaryRowFn row) {
   if (p.output(0).blocked_axis == 1) return unsupported("integer division in blocked layout");
   LQ_RETURN_IF_ERROR(prepare_binary(p, name, row, &run_checked));
@@ -76,14 +85,12 @@ bool is_integer(DType dtype) {
 
 Status prepare_add_sub(OpPrepare& p) {
   if (is_quantized(p.input(0))) return prepare_add_sub_s8(p);
-  const DType dtype = p.input(0).dtype;
-  return p.node.op == Op::Add ? prepare_binary(p, "add", number<AddFn>(dtype))
-                              : prepare_binary(p, "sub", number<SubFn>(dtype));
+  return p.node.op == Op::Add ? prepare_repeating<AddFn>(p, "add") : prepare_repeating<SubFn>(p, "sub");
 }
 
 Status prepare_mul(OpPrepare& p) {
   if (is_quantized(p.input(0))) return prepare_mul_s8(p);
-  return prepare_binary(p, "mul", number<MulFn>(p.input(0).dtype));
+  return prepare_repeating<MulFn>(p, "mul");
 }
 
 Status prepare_div(OpPrepare& p) {

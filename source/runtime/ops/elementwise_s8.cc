@@ -24,6 +24,15 @@ Status run_binary(const Step& step, const RunContext& context) {
   return {};
 }
 
+void binary_piece(const Step& step, const RunContext& context, int64_t at, int64_t n) {
+  const BinaryS8Params& p = step.params_as<BinaryS8Params>();
+  const int8_t *a = context.input<int8_t>(step, 0), *b = context.input<int8_t>(step, 1);
+  if (p.plan.swapped) std::swap(a, b);
+  int8_t* y = context.output<int8_t>(step, 0);
+  p.run(a + at, b + at, kBlock, y + at, n, p.args);
+  restore_lanes_of_piece(reinterpret_cast<uint8_t*>(y), p.plan.y, p.plan.fill, at, n);
+}
+
 Status prepare_binary(OpPrepare& p, float mul_a, float mul_b, const Kernel<BinaryFn>& kernel) {
   BinaryS8Params& params = p.make_params<BinaryS8Params>();
   LQ_RETURN_IF_ERROR(plan_broadcast_s8(p, 1, params.plan));
@@ -34,6 +43,10 @@ Status prepare_binary(OpPrepare& p, float mul_a, float mul_b, const Kernel<Binar
   }
   params.run = kernel.run;
   p.set(kernel.name, kernel.isa, run_binary);
+  const BroadcastS8& plan = params.plan;
+  const bool alike =
+      plan.loop.rank == 1 && plan.mode == BroadcastS8::Mode::kAlong && !plan.a.expanded && !plan.b.expanded;
+  if (plan.y_blocked && alike) p.step.piece = binary_piece;
   return {};
 }
 

@@ -30,6 +30,13 @@ Status run_table(const Step& step, const RunContext& context) {
   return {};
 }
 
+void table_piece(const Step& step, const RunContext& context, int64_t at, int64_t n) {
+  const TableParams& p = step.params_as<TableParams>();
+  uint8_t* y = context.output<uint8_t>(step, 0);
+  p.run(context.input<uint8_t>(step, 0) + at, y + at, n, p.table);
+  restore_lanes_of_piece(y, p.shape, p.fill, at, n);
+}
+
 /// f of the operator; `known` false where it has no table form.
 double apply(Op op, const Node& node, const ValueRange& clip, double x, bool& known) {
   namespace el = elementary;
@@ -132,6 +139,7 @@ Status prepare_table_s8(OpPrepare& p) {
   if (params.blocked) params.shape = blocked_shape(y.shape);
   params.fill = uint8_t(lane_fill(y));
   p.set(kernel.name, kernel.isa, run_table);
+  if (params.blocked) p.step.piece = table_piece;
   return {};
 }
 

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/function_kernels.h"
+#include "kernels/registry.h"
 #include "numerics/elementary.h"
 #include "runtime/ops/broadcast.h"
 #include "runtime/ops/elementwise.h"
@@ -21,8 +23,10 @@ struct UnaryParams : NamedParams {
   float alpha = 0, beta = 0, gamma = 0;
   bool tanh_approximation = false;
   RealFunction function = nullptr;
+  Op function_op = Op::Undefined;
   UnaryRowFn row = nullptr;
-  size_t size = 0;  // of an element
+  FunctionF32Fn kernel = nullptr;  // of the function, where the processor has one
+  size_t size = 0;                 // of an element
   int64_t grain = kElementGrain;
 };
 
@@ -71,6 +75,16 @@ template <typename T>
 void function_row(const void* x, void* y, int64_t n, const UnaryParams& params) {
   for (int64_t i = 0; i < n; ++i)
     static_cast<T*>(y)[i] = T(params.function(double(static_cast<const T*>(x)[i]), params));
+}
+
+void kernel_row(const void* x, void* y, int64_t n, const UnaryParams& params) {
+  const auto exact = [](double v, const void* context) {
+    const auto& p = *static_cast<const UnaryParams*>(context);
+    return p.function(v, p);
+  };
+  const bool swish = params.function_op == Op::HardSwish;
+  params.kernel({static_cast<const float*>(x), static_cast<float*>(y), n, swish ? 1.0 / 6 : double(params.alpha),
+                 swish ? 0.5 : double(params.beta), exact, &params});
 }
 
 // F::apply(T, alpha) -> T
@@ -281,6 +295,16 @@ Status prepare_unary(OpPrepare& p) {
     if (row.op != p.node.op) continue;
     params.function = row.function;
     const DType dtype = p.input(0).dtype;
+    params.function_op = row.op;
+    const KernelRow* kernel = find_kernel((row.name + std::string("_f32")).c_str(), p.isa);
+    if (dtype == DType::Float32 && kernel != nullptr) {
+      params.kernel = reinterpret_cast<FunctionF32Fn>(kernel->fn);
+      params.grain = kElementGrain / 4;
+      params.row = &kernel_row;
+      params.size = sizeof(float);
+      p.set(kernel->name, kernel->isa, &run_unary);
+      return {};
+    }
     params.grain = kElementGrain / 16;
     return set_row(p, params, row.name, for_real_type(dtype, [](auto tag) -> UnaryRowFn {
                      return &function_row<typename decltype(tag)::type>;
