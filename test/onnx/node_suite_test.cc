@@ -153,8 +153,8 @@ Outcome run_case(const fs::path& dir, bool exported) {
   }
   auto model = Model::create(std::move(*ir));
   if (!model.ok()) return failed(model.status().message());
-  for (const char* name : {"scalar", "avx2"}) {
-    if (exported && std::string(name) == "avx2") continue;
+  for (const char* name : {"scalar", "sse41", "avx2"}) {
+    if (exported && std::string(name) != "scalar") continue;
     const auto isa = parse_isa(name);
     if (!isa.ok()) continue;  // not this processor
     const std::string problem = run_on(*model, *isa, c.inputs, c.outputs);
