@@ -53,10 +53,6 @@ const float* tap_values(const TapPlace& place, const Session& session, const Sam
   return static_cast<const float*>(session.output_data(place.index));
 }
 
-Status check_same_taps(const std::vector<std::string>& a, const std::vector<std::string>& b) {
-  return a == b ? Status() : invalid_argument("partial collections of different tensors cannot be merged");
-}
-
 }  // namespace
 
 std::vector<TensorId> float_tensors(const Graph& graph) {
@@ -85,29 +81,21 @@ std::vector<InputSpec> input_specs(const ModelIr& model, const std::map<std::str
   return specs;
 }
 
-Status RangeCollection::merge(const RangeCollection& other) {
-  LQ_RETURN_IF_ERROR(check_same_taps(names, other.names));
+Status Collection::merge(const Collection& other) {
+  if (names != other.names || histograms.size() != other.histograms.size())
+    return invalid_argument("partial collections of different tensors cannot be merged");
   for (size_t t = 0; t < stats.size(); ++t) stats[t].merge(other.stats[t]);
+  for (size_t t = 0; t < histograms.size(); ++t) histograms[t].merge(other.histograms[t]);
   of_sample.insert(other.of_sample.begin(), other.of_sample.end());
   used += other.used;
   skipped.insert(skipped.end(), other.skipped.begin(), other.skipped.end());
   return {};
 }
 
-std::vector<ValueRange> RangeCollection::samples_of(size_t tap) const {
+std::vector<ValueRange> Collection::samples_of(size_t tap) const {
   std::vector<ValueRange> ranges;
   for (const auto& [name, of_taps] : of_sample) ranges.push_back(of_taps[tap]);
   return ranges;
-}
-
-Status HistogramCollection::merge(const HistogramCollection& other) {
-  LQ_RETURN_IF_ERROR(check_same_taps(names, other.names));
-  for (size_t t = 0; t < histograms.size(); ++t) {
-    const Status status = histograms[t].merge(other.histograms[t]);
-    if (!status.ok()) return status.with_context("tensor '" + names[t] + "'");
-  }
-  used += other.used;
-  return {};
 }
 
 Collector::Collector(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -126,58 +114,32 @@ Result<std::unique_ptr<Collector>> Collector::create(const ModelIr& model, std::
   return std::unique_ptr<Collector>(new Collector(std::move(state)));
 }
 
-Result<RangeCollection> Collector::collect_ranges(const DataSource& source) const {
+Result<Collection> Collector::collect(const DataSource& source, bool with_histograms) const {
   const size_t taps = state_->places.size();
   SampleRunner runner(state_->model, source, state_->options, 1);
-  std::vector<std::vector<RangeStats>> partial(size_t(runner.threads()), std::vector<RangeStats>(taps));
-  std::vector<std::map<std::string, std::vector<ValueRange>>> of_sample(partial.size());
+  Collection empty;
+  empty.names = state_->names;
+  empty.stats.resize(taps);
+  empty.histograms.resize(with_histograms ? taps : 0);
+  std::vector<Collection> partial(size_t(runner.threads()), empty);
   LQ_RETURN_IF_ERROR(runner.run([&](int worker, const Session& session, const Sample& sample) {
+    Collection& mine = partial[size_t(worker)];
     for (size_t t = 0; t < taps; ++t) {
       size_t count = 0;
       const float* values = tap_values(state_->places[t], session, sample, count);
       RangeStats own;
       own.add(values, count, sample.name);
-      partial[size_t(worker)][t].merge(own);
-      of_sample[size_t(worker)][sample.name].push_back(own.range());
+      mine.stats[t].merge(own);
+      mine.of_sample[sample.name].push_back(own.range());
+      if (with_histograms) mine.histograms[t].add(values, count, own.range());
     }
   }));
-  RangeCollection result{state_->names, std::move(partial[0]), {}, runner.used(), runner.skipped()};
-  for (auto& of_worker : of_sample) result.of_sample.merge(of_worker);
-  for (size_t w = 1; w < partial.size(); ++w) {
-    for (size_t t = 0; t < taps; ++t) result.stats[t].merge(partial[w][t]);
-  }
+  Collection result = std::move(partial[0]);
+  for (size_t w = 1; w < partial.size(); ++w) LQ_RETURN_IF_ERROR(result.merge(partial[w]));
+  result.used = runner.used(), result.skipped = runner.skipped();
   if (result.used == 0) {
     return invalid_argument(source.folder() + ": no usable sample; the first of " +
                             std::to_string(result.skipped.size()) + ": " + result.skipped.front().reason);
-  }
-  return result;
-}
-
-Result<HistogramCollection> Collector::collect_histograms(const DataSource& source,
-                                                          const RangeCollection& ranges) const {
-  LQ_RETURN_IF_ERROR(check_same_taps(state_->names, ranges.names));
-  const size_t taps = state_->places.size();
-  std::vector<Histogram> empty;
-  for (const RangeStats& stats : ranges.stats) empty.emplace_back(stats.range());
-  SampleRunner runner(state_->model, source, state_->options, 2);
-  std::vector<std::vector<Histogram>> partial(size_t(runner.threads()), empty);
-  LQ_RETURN_IF_ERROR(runner.run([&](int worker, const Session& session, const Sample& sample) {
-    for (size_t t = 0; t < taps; ++t) {
-      size_t count = 0;
-      const float* values = tap_values(state_->places[t], session, sample, count);
-      partial[size_t(worker)][t].add(values, count);
-    }
-  }));
-  HistogramCollection result{state_->names, std::move(partial[0]), runner.used()};
-  for (size_t w = 1; w < partial.size(); ++w) {
-    for (size_t t = 0; t < taps; ++t) LQ_RETURN_IF_ERROR(result.histograms[t].merge(partial[w][t]));
-  }
-  for (size_t t = 0; t < taps; ++t) {
-    // Only NaN and Inf may lie outside; pass 1 counted them, over this source or more.
-    if (result.histograms[t].outside() > ranges.stats[t].nan + ranges.stats[t].inf) {
-      return invalid_argument(source.folder() + ": the samples changed between the two passes (tensor '" +
-                              result.names[t] + "' left its range)");
-    }
   }
   return result;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace lq::calibration {
 namespace {
@@ -57,33 +58,6 @@ ValueRange RangeStats::range() const {
   return {min + 0.0f, max + 0.0f};  // which zero came first must not show
 }
 
-Histogram::Histogram(ValueRange range) : range_(range), positive_(kBins), negative_(kBins) {
-  limit_ = std::max(std::fabs(range.min), std::fabs(range.max));
-  if (limit_ > kTinyMagnitude) bins_per_unit_ = kBins / double(limit_);
-}
-
-void Histogram::add(const float* values, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    const float magnitude = std::fabs(values[i]);
-    if (magnitude <= kTinyMagnitude) {
-      ++tiny_;
-    } else if (magnitude <= limit_) {
-      const int bin = std::min(int(double(magnitude) * bins_per_unit_), kBins - 1);
-      ++(values[i] < 0 ? negative_ : positive_)[size_t(bin)];
-    } else {
-      ++outside_;  // NaN comes here too
-    }
-  }
-}
-
-Status Histogram::merge(const Histogram& other) {
-  if (range_.min != other.range_.min || range_.max != other.range_.max)
-    return invalid_argument("histograms over different ranges cannot be merged; merge the ranges of pass 1 first");
-  for (size_t b = 0; b < size_t(kBins); ++b) positive_[b] += other.positive_[b], negative_[b] += other.negative_[b];
-  tiny_ += other.tiny_, outside_ += other.outside_;
-  return {};
-}
-
 uint64_t Histogram::total() const {
   uint64_t sum = 0;
   for (size_t b = 0; b < size_t(kBins); ++b) sum += positive_[b] + negative_[b];
@@ -94,6 +68,116 @@ std::vector<uint64_t> Histogram::fold() const {
   std::vector<uint64_t> bins(kBins);
   for (size_t b = 0; b < size_t(kBins); ++b) bins[b] = positive_[b] + negative_[b];
   return bins;
+}
+
+namespace {
+
+// Slots of a growing histogram: both sides' bins, then two kinds that have eight slots each, since equal values in a
+// row would wait for one another's count.
+constexpr size_t kSide = GrowingHistogram::kFineBins, kSpread = 8, kTinySlot = 2 * kSide,
+                 kBadSlot = kTinySlot + kSpread, kSlots = kBadSlot + kSpread;
+
+/// Smallest e with |x| <= 2^e.
+int exponent_of(float magnitude) {
+  int e;
+  const float mantissa = std::frexp(magnitude, &e);  // in [0.5, 1)
+  return mantissa == 0.5f ? e - 1 : e;
+}
+
+template <typename Count>
+void join_bins(std::vector<Count>& counts, int doublings) {
+  for (size_t begin : {size_t(0), kSide}) {
+    for (size_t b = 0; b < kSide; ++b) {
+      const Count c = std::exchange(counts[begin + b], 0);
+      counts[begin + (b >> std::min(doublings, 31))] += c;
+    }
+  }
+}
+
+}  // namespace
+
+void GrowingHistogram::grow(int exponent) {
+  if (exponent <= exponent_) return;
+  if (!recent_.empty()) join_bins(recent_, exponent - exponent_);
+  if (!counts_.empty()) join_bins(counts_, exponent - exponent_);
+  exponent_ = exponent;
+}
+
+void GrowingHistogram::flush() {
+  if (counts_.empty()) counts_.resize(kSlots);
+  for (size_t i = 0; i < kSlots; ++i) counts_[i] += std::exchange(recent_[i], 0);
+  recent_count_ = 0;
+}
+
+void GrowingHistogram::add(const float* values, size_t count, ValueRange range) {
+  const float largest = std::max(std::fabs(range.min), std::fabs(range.max));
+  if (largest > kTinyMagnitude) grow(exponent_of(largest));
+  if (recent_.empty()) recent_.resize(kSlots);
+  constexpr size_t kMost = std::numeric_limits<uint32_t>::max();
+  for (; count > kMost; values += kMost, count -= kMost) add(values, kMost, range);
+  if (recent_count_ + count > kMost) flush();
+  recent_count_ += count;
+  // A power of two: the product is exact, and a subnormal one is below 1 as it should be.
+  const float bins_per_unit = std::ldexp(float(kSide), -exponent_);
+  int slots[kSpread];
+  const auto slot_of = [&](float x, size_t lane) {
+    const float magnitude = std::fabs(x);
+    const bool finite = magnitude <= largest;
+    const int bin = std::min(int(finite ? magnitude * bins_per_unit : 0.0f), int(kSide) - 1);
+    const int in_side = bin + (x < 0 ? int(kSide) : 0);
+    const int counted = magnitude <= kTinyMagnitude ? int(kTinySlot + lane) : in_side;
+    return finite ? counted : int(kBadSlot + lane);
+  };
+  size_t i = 0;
+  for (; i + kSpread <= count; i += kSpread) {
+    for (size_t j = 0; j < kSpread; ++j) slots[j] = slot_of(values[i + j], j);
+    for (int slot : slots) ++recent_[size_t(slot)];
+  }
+  for (size_t j = 0; i < count; ++i, ++j) ++recent_[size_t(slot_of(values[i], j))];
+}
+
+void GrowingHistogram::merge(const GrowingHistogram& other) {
+  if (other.recent_.empty()) return;
+  if (recent_.empty()) recent_.resize(kSlots);
+  GrowingHistogram theirs = other;
+  theirs.grow(exponent_);
+  grow(theirs.exponent_);
+  theirs.flush(), flush();
+  for (size_t i = 0; i < kSlots; ++i) counts_[i] += theirs.counts_[i];
+}
+
+std::vector<uint64_t> GrowingHistogram::side(bool negative) const {
+  std::vector<uint64_t> bins(kSide);
+  const size_t begin = negative ? kSide : 0;
+  for (size_t b = 0; b < kSide; ++b) {
+    if (!recent_.empty()) bins[b] += recent_[begin + b];
+    if (!counts_.empty()) bins[b] += counts_[begin + b];
+  }
+  return bins;
+}
+
+Histogram GrowingHistogram::over(ValueRange range) const {
+  Histogram h;
+  h.range_ = range;
+  h.limit_ = std::max(std::fabs(range.min), std::fabs(range.max));
+  for (size_t i = kTinySlot; i < kTinySlot + kSpread; ++i)
+    h.tiny_ += (recent_.empty() ? 0 : recent_[i]) + (counts_.empty() ? 0 : counts_[i]);
+  if (!(h.limit_ > kTinyMagnitude)) return h;
+  const double width = std::ldexp(1.0, exponent_) / kFineBins, bins_per_unit = kBins / double(h.limit_);
+  for (const bool negative : {false, true}) {
+    const std::vector<uint64_t> fine = side(negative);
+    std::vector<uint64_t>& bins = negative ? h.negative_ : h.positive_;
+    for (size_t f = 0; f < kSide; ++f) {
+      if (fine[f] == 0) continue;
+      const double low = double(f) * width * bins_per_unit, high = double(f + 1) * width * bins_per_unit;
+      const double first = std::min(std::floor(low), double(kBins - 1)), edge = first + 1;
+      const bool crosses = edge < high && edge < kBins;
+      const auto below = crosses ? uint64_t(double(fine[f]) * (edge - low) / (high - low)) : fine[f];
+      bins[size_t(first)] += below;
+      if (crosses) bins[size_t(edge)] += fine[f] - below;
+    }
+  }
+  return h;
 }
 
 }  // namespace lq::calibration

@@ -36,8 +36,8 @@ GroupRange measured_range(const ParamGroup& group, const Calibration& calibratio
   result.observed = calibration.ranges.stats[tap].range();
   result.threshold = with_zero(result.observed);
   const bool is_kl = options.method.row->threshold == calibration::kl_threshold;
-  if (calibration.histograms && !(group.is_graph_input && is_kl)) {
-    const calibration::Histogram& histogram = calibration.histograms->histograms[tap];
+  if (!calibration.histograms.empty() && !(group.is_graph_input && is_kl)) {
+    const calibration::Histogram& histogram = calibration.histograms[tap];
     const int levels = calibration::levels_for(result.observed, options.mode, options.target);
     const std::vector<ValueRange> samples = calibration.ranges.samples_of(tap);
     result.threshold = calibration::compute_threshold(options.method, histogram, levels, &samples);
@@ -97,10 +97,9 @@ Result<Calibration> calibrate(const ModelIr& model, const ParamGroups& groups, c
   Calibration result;
   result.taps = tensors_to_watch(model.main(), groups, all_members);
   LQ_ASSIGN_OR_RETURN(const auto collector, calibration::Collector::create(model, result.taps, collector_options));
-  LQ_ASSIGN_OR_RETURN(result.ranges, collector->collect_ranges(source));
-  if (needs_histograms(options.method)) {
-    LQ_ASSIGN_OR_RETURN(result.histograms, collector->collect_histograms(source, result.ranges));
-  }
+  LQ_ASSIGN_OR_RETURN(result.ranges, collector->collect(source, needs_histograms(options.method)));
+  for (size_t t = 0; t < result.ranges.histograms.size(); ++t) result.histograms.push_back(result.ranges.histogram(t));
+  result.ranges.histograms = {};  // these are finer and larger
   return result;
 }
 

@@ -28,8 +28,8 @@ struct GroupRange {
 /// Statistics of one calibration.
 struct Calibration {
   std::vector<TensorId> taps;
-  calibration::RangeCollection ranges;
-  std::optional<calibration::HistogramCollection> histograms;  // absent when the method needs ranges only
+  calibration::Collection ranges;
+  std::vector<calibration::Histogram> histograms;  // one a tap; none when the method needs ranges only
   /// Index of the tap, −1 when the tensor was not watched.
   int tap_of(TensorId id) const;
 };

@@ -150,7 +150,7 @@ Result<Comparison> compare_models(const ModelIr& float_model, const ModelIr& int
   std::map<std::string, size_t> index_of_sample;
   for (size_t i = 0; i < source.size(); ++i) index_of_sample[source.name(i)] = i;
   std::vector<SampleSums> samples(source.size());
-  calibration::SampleRunner runner(f_model, source, options, 3);
+  calibration::SampleRunner runner(f_model, source, options, 2);
   std::vector<calibration::WorkerSession> sides;  // the quantized model follows the float session's samples
   for (int w = 0; w < runner.threads(); ++w) sides.emplace_back(q_model, options);
   std::mutex mutex;

@@ -27,7 +27,7 @@ using namespace quantization;
 // Samples of the stages after calibration: a quarter of it, so that together they take less time than it does; small
 // models more, within this many billion multiply-adds.
 constexpr double kStageGmacs = 3;
-constexpr size_t kFewestSamples = 8;
+constexpr size_t kFewestSamples = 8, kFewestCompared = 20;  // fewer would all be of one class by chance
 constexpr size_t kMeasuredSamples = 64;
 constexpr double kAdaRoundGmacs = 300;          // takes minutes anyway
 constexpr size_t kKeptBytes = size_t(1) << 26;  // 64 samples of 512 × 512 × 1 floats
@@ -101,9 +101,8 @@ class Quantizer {
   Quantizer(ModelIr& model, const QuantizeOptions& options) : model_(model), options_(options) {
     collector_.threads = options.threads;
     collector_.progress = [this](const calibration::Progress& p) {
-      static constexpr const char* kStages[] = {"looking at samples", "calibrating: ranges", "calibrating: histograms",
-                                                "comparing with float"};
-      if (options_.progress) options_.progress(kStages[std::clamp(p.pass, 0, 3)], p.done, p.total);
+      static constexpr const char* kStages[] = {"looking at samples", "calibrating", "comparing with float"};
+      if (options_.progress) options_.progress(kStages[std::clamp(p.pass, 0, 2)], p.done, p.total);
     };
   }
 
@@ -357,7 +356,7 @@ class Quantizer {
 
   Status compare() {
     if (options_.compare_samples == 0) return {};
-    size_t limit = options_.compare_samples;
+    size_t limit = std::min(options_.compare_samples, std::max(kFewestCompared, report_.samples_used / 4));
     if (options_.max_samples > 0) limit = std::min(limit, options_.max_samples);
     LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_samples(limit));
     std::set<std::string> alive;  // a node whose result nobody uses is gone

@@ -168,7 +168,7 @@ void describe_tensors(const ReportInput& input, const Calibration& calibration, 
     row.qmin = range.params.qmin, row.qmax = range.params.qmax;
     row.clipped_share = range.clipped_share;
     const int tap = calibration.tap_of(group.calibrated);
-    if (tap >= 0 && calibration.histograms) add_histogram(calibration.histograms->histograms[size_t(tap)], row);
+    if (tap >= 0 && !calibration.histograms.empty()) add_histogram(calibration.histograms[size_t(tap)], row);
     report.tensors.push_back(std::move(row));
   }
 }

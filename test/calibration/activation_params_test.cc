@@ -81,9 +81,8 @@ TEST(LevelsFor, ByKind) {
 }
 
 TEST(ClippedShare, ByHand) {
-  Histogram h(ValueRange{-2048, 2048});
-  const std::vector<float> v{0, 0.5f, 10.5f, 2047.5f, -2047.5f, -3.5f, 1.5f, 2.5f, 3.5f, 4.5f};
-  h.add(v.data(), v.size());
+  const Histogram h =
+      histogram_of({0, 0.5f, 10.5f, 2047.5f, -2047.5f, -3.5f, 1.5f, 2.5f, 3.5f, 4.5f}, {-2048, 2048});
   EXPECT_DOUBLE_EQ(clipped_share(h, {-10, 10}), 0.3);
   EXPECT_DOUBLE_EQ(clipped_share(h, {-2048, 2048}), 0);
 }

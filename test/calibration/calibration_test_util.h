@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "calibration/histogram.h"
+
 namespace lq::calibration {
 
 /// A folder of its own for each test, removed at the end.
@@ -30,6 +32,15 @@ class TempFolder {
  private:
   std::string path_;
 };
+
+/// The histogram of these values over a range that holds them.
+inline Histogram histogram_of(const std::vector<float>& values, ValueRange range) {
+  RangeStats stats;
+  stats.add(values.data(), values.size(), "");
+  GrowingHistogram growing;
+  growing.add(values.data(), values.size(), stats.range());
+  return growing.over(range);
+}
 
 inline std::string read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

@@ -1,4 +1,4 @@
-// The collector over hand-made graphs: taps, two passes, threads, parts, odd samples.
+// The collector over hand-made graphs: taps, threads, parts, odd samples.
 #include "calibration/collector.h"
 
 #include <algorithm>
@@ -61,23 +61,16 @@ std::vector<float> write_samples(const TempFolder& folder, int begin = 0, int en
   return pooled;
 }
 
-struct Collected {
-  RangeCollection ranges;
-  HistogramCollection histograms;
-};
-
-Collected collect(const TestModel& m, const std::string& folder, int threads) {
+Collection collect(const TestModel& m, const std::string& folder, int threads) {
   CollectorOptions options;
   options.threads = threads;
   auto collector = Collector::create(m.ir, {m.x, m.n, m.y}, options);
   EXPECT_TRUE(collector.ok()) << collector.status().message();
   auto source = DataSource::open(folder, input_specs(m.ir, {}));
   EXPECT_TRUE(source.ok()) << source.status().message();
-  auto ranges = (*collector)->collect_ranges(*source);
-  EXPECT_TRUE(ranges.ok()) << ranges.status().message();
-  auto histograms = (*collector)->collect_histograms(*source, *ranges);
-  EXPECT_TRUE(histograms.ok()) << histograms.status().message();
-  return {std::move(*ranges), std::move(*histograms)};
+  auto collection = (*collector)->collect(*source, true);
+  EXPECT_TRUE(collection.ok()) << collection.status().message();
+  return std::move(*collection);
 }
 
 void expect_same(const Histogram& a, const Histogram& b) {
@@ -91,9 +84,7 @@ void expect_same(const Histogram& a, const Histogram& b) {
 Histogram pooled_histogram(const std::vector<float>& values) {
   RangeStats stats;
   stats.add(values.data(), values.size(), "pooled");
-  Histogram h(stats.range());
-  h.add(values.data(), values.size());
-  return h;
+  return histogram_of(values, stats.range());
 }
 
 TEST(Collector, SamplesOfDifferentShapesEqualPooledData) {
@@ -103,24 +94,24 @@ TEST(Collector, SamplesOfDifferentShapesEqualPooledData) {
   std::vector<float> n = x, y = x;
   for (float& v : n) v = -v;
   for (size_t i = 0; i < y.size(); ++i) y[i] = std::max(-x[i], 0.0f);
-  const Collected c = collect(m, folder.path(), 1);
-  EXPECT_EQ(c.ranges.used, 9u);
-  EXPECT_EQ(c.ranges.names, (std::vector<std::string>{"x", "n", "y"}));
-  EXPECT_EQ(c.ranges.stats[0].finite, x.size());
-  expect_same(c.histograms.histograms[0], pooled_histogram(x));
-  expect_same(c.histograms.histograms[1], pooled_histogram(n));
-  expect_same(c.histograms.histograms[2], pooled_histogram(y));
+  const Collection c = collect(m, folder.path(), 1);
+  EXPECT_EQ(c.used, 9u);
+  EXPECT_EQ(c.names, (std::vector<std::string>{"x", "n", "y"}));
+  EXPECT_EQ(c.stats[0].finite, x.size());
+  expect_same(c.histogram(0), pooled_histogram(x));
+  expect_same(c.histogram(1), pooled_histogram(n));
+  expect_same(c.histogram(2), pooled_histogram(y));
 }
 
 TEST(Collector, ThreadsDoNotChangeTheResult) {
   TempFolder folder;
   const TestModel m = make_model();
   write_samples(folder);
-  const Collected one = collect(m, folder.path(), 1);
+  const Collection one = collect(m, folder.path(), 1);
   for (int threads : {2, 4, 30}) {
-    const Collected many = collect(m, folder.path(), threads);
-    EXPECT_EQ(many.ranges.used, 9u);
-    for (size_t t = 0; t < 3; ++t) expect_same(one.histograms.histograms[t], many.histograms.histograms[t]);
+    const Collection many = collect(m, folder.path(), threads);
+    EXPECT_EQ(many.used, 9u);
+    for (size_t t = 0; t < 3; ++t) expect_same(one.histogram(t), many.histogram(t));
   }
 }
 
@@ -130,19 +121,19 @@ TEST(Collector, PartialCollectionsMergeToTheSameBits) {
   write_samples(whole_folder);
   write_samples(first, 0, 4);
   write_samples(second, 4, 9);
-  const Collected whole = collect(m, whole_folder.path(), 2);
+  const Collection whole = collect(m, whole_folder.path(), 2);
   auto collector = Collector::create(m.ir, {m.x, m.n, m.y}, {});
   ASSERT_TRUE(collector.ok());
   auto a = DataSource::open(first.path(), input_specs(m.ir, {})),
        b = DataSource::open(second.path(), input_specs(m.ir, {}));
-  auto ranges = (*collector)->collect_ranges(*b), other = (*collector)->collect_ranges(*a);
-  ASSERT_TRUE(ranges.ok() && other.ok());
-  ASSERT_TRUE(ranges->merge(*other).ok());
-  auto histograms = (*collector)->collect_histograms(*b, *ranges), rest = (*collector)->collect_histograms(*a, *ranges);
-  ASSERT_TRUE(histograms.ok() && rest.ok());
-  ASSERT_TRUE(histograms->merge(*rest).ok());
-  EXPECT_EQ(histograms->used, 9u);
-  for (size_t t = 0; t < 3; ++t) expect_same(whole.histograms.histograms[t], histograms->histograms[t]);
+  auto joined = (*collector)->collect(*b, true), other = (*collector)->collect(*a, true);
+  ASSERT_TRUE(joined.ok() && other.ok());
+  ASSERT_TRUE(joined->merge(*other).ok());
+  EXPECT_EQ(joined->used, 9u);
+  for (size_t t = 0; t < 3; ++t) expect_same(whole.histogram(t), joined->histogram(t));
+  auto bare = (*collector)->collect(*a, false);
+  ASSERT_TRUE(bare.ok());
+  EXPECT_FALSE(joined->merge(*bare).ok());
 }
 
 TEST(Collector, BrokenSamplesAreSkippedAndReported) {
@@ -151,14 +142,13 @@ TEST(Collector, BrokenSamplesAreSkippedAndReported) {
   write_samples(folder);
   folder.write("3.npy", "\x93NUMPY broken");
   folder.write("5x.npy", make_npy("<f4", "(1, 2, 3, 3)", raw(sample_values(0, 18))));  // two channels
-  const Collected c = collect(m, folder.path(), 3);
-  EXPECT_EQ(c.ranges.used, 8u);
-  EXPECT_EQ(c.histograms.used, 8u);
-  ASSERT_EQ(c.ranges.skipped.size(), 2u);
-  EXPECT_EQ(c.ranges.skipped[0].name, "3.npy");
-  EXPECT_NE(c.ranges.skipped[0].reason.find("3.npy"), std::string::npos);
-  EXPECT_EQ(c.ranges.skipped[1].name, "5x.npy");
-  EXPECT_NE(c.ranges.skipped[1].reason.find("[1,2,3,3]"), std::string::npos);
+  const Collection c = collect(m, folder.path(), 3);
+  EXPECT_EQ(c.used, 8u);
+  ASSERT_EQ(c.skipped.size(), 2u);
+  EXPECT_EQ(c.skipped[0].name, "3.npy");
+  EXPECT_NE(c.skipped[0].reason.find("3.npy"), std::string::npos);
+  EXPECT_EQ(c.skipped[1].name, "5x.npy");
+  EXPECT_NE(c.skipped[1].reason.find("[1,2,3,3]"), std::string::npos);
 }
 
 TEST(Collector, NoUsableSampleIsAnError) {
@@ -169,7 +159,7 @@ TEST(Collector, NoUsableSampleIsAnError) {
   ASSERT_TRUE(collector.ok());
   auto source = DataSource::open(folder.path(), input_specs(m.ir, {}));
   ASSERT_TRUE(source.ok());
-  auto ranges = (*collector)->collect_ranges(*source);
+  auto ranges = (*collector)->collect(*source, true);
   ASSERT_FALSE(ranges.ok());
   EXPECT_NE(ranges.status().message().find("no usable sample"), std::string::npos);
   EXPECT_NE(ranges.status().message().find("a.npy"), std::string::npos);
@@ -180,15 +170,15 @@ TEST(Collector, NanAndInfAreCountedNamedAndKeptOut) {
   const TestModel m = make_model();
   write_sample(folder, "bad.npy", 1, 4, {1, NAN, INFINITY, -2});
   write_sample(folder, "good.npy", 1, 4, {1, 2, 3, -4});
-  const Collected c = collect(m, folder.path(), 2);
-  const RangeStats& n = c.ranges.stats[1];
+  const Collection c = collect(m, folder.path(), 2);
+  const RangeStats& n = c.stats[1];
   EXPECT_EQ(n.nan, 1u);
   EXPECT_EQ(n.inf, 1u);
   EXPECT_EQ(n.finite, 6u);
   EXPECT_EQ(n.first_bad_sample, "bad.npy");
   EXPECT_EQ(n.range().min, -3);
   EXPECT_EQ(n.range().max, 4);
-  EXPECT_EQ(c.histograms.histograms[1].total(), 6u);
+  EXPECT_EQ(c.histogram(1).total(), 6u);
 }
 
 TEST(Collector, AnOutputThatIsAnInput) {
@@ -196,16 +186,17 @@ TEST(Collector, AnOutputThatIsAnInput) {
   TestModel m = make_model();
   m.ir.main().outputs = {m.y, m.x};
   write_samples(folder);
-  const Collected c = collect(m, folder.path(), 1);
-  EXPECT_EQ(c.ranges.used, 9u);
+  const Collection c = collect(m, folder.path(), 1);
+  EXPECT_EQ(c.used, 9u);
 }
 
 TEST(Collector, BlankDataGivesScaleOne) {
   TempFolder folder;
   const TestModel m = make_model();
   write_sample(folder, "black.npy", 2, 2, {0, 0, 0, 0});
-  const Collected c = collect(m, folder.path(), 1);
-  for (const Histogram& h : c.histograms.histograms) {
+  const Collection c = collect(m, folder.path(), 1);
+  for (size_t tap = 0; tap < 3; ++tap) {
+    const Histogram h = c.histogram(tap);
     const ValueRange t = compute_threshold(*parse_method("kl"), h, 256);
     const QuantParams p = choose_params(h.range(), t, ActivationMode::kAuto, Target::kAny);
     EXPECT_EQ(p.scale[0], 1.0f);

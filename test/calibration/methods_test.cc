@@ -12,16 +12,10 @@ namespace {
 /// Builds a histogram with the given counts: bin b of the positive side gets counts[b] values at its middle. Limit =
 /// 2048.
 Histogram make_histogram(const std::vector<uint64_t>& counts, const std::vector<uint64_t>& negative = {}) {
-  Histogram h(ValueRange{negative.empty() ? 0.0f : -2048.0f, 2048.0f});
-  for (size_t b = 0; b < counts.size(); ++b) {
-    const std::vector<float> values(counts[b], float(b) + 0.5f);
-    h.add(values.data(), values.size());
-  }
-  for (size_t b = 0; b < negative.size(); ++b) {
-    const std::vector<float> values(negative[b], -(float(b) + 0.5f));
-    h.add(values.data(), values.size());
-  }
-  return h;
+  std::vector<float> values;
+  for (size_t b = 0; b < counts.size(); ++b) values.insert(values.end(), counts[b], float(b) + 0.5f);
+  for (size_t b = 0; b < negative.size(); ++b) values.insert(values.end(), negative[b], -(float(b) + 0.5f));
+  return histogram_of(values, {negative.empty() ? 0.0f : -2048.0f, 2048.0f});
 }
 
 /// The definition, literally: returns how many bins the best candidate keeps.
@@ -206,7 +200,7 @@ TEST(Ema, AveragesTheSamplesRangesInTheirOrder) {
 }
 
 TEST(Methods, EmptyHistogramKeepsTheRange) {
-  const Histogram h(ValueRange{-1e-7f, 5e-7f});
+  const Histogram h = histogram_of({-1e-7f, 5e-7f}, {-1e-7f, 5e-7f});
   for (const char* name : {"kl", "minmax", "percentile", "mse", "ema", "admm"}) {
     const ValueRange t = compute_threshold(*parse_method(name), h, 128);
     EXPECT_EQ(t.min, -1e-7f) << name;
