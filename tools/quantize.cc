@@ -14,8 +14,8 @@
 #include "onnx/exporter.h"
 #include "quantization/node_requests.h"
 #include "quantization/options.h"
-#include "quantization/repro.h"
 #include "quantization/report_json.h"
+#include "quantization/repro.h"
 #include "runtime/prepare_graph.h"
 
 namespace lq::tools {
@@ -201,7 +201,7 @@ Status dump_repro(const Options& o) {
   LQ_RETURN_IF_ERROR(check_shapes(ir, shape_options).with_context(o.model.path()));
   const size_t most = o.quantize.max_samples > 0 ? std::min(o.quantize.max_samples, kSamples) : kSamples;
   LQ_ASSIGN_OR_RETURN(const auto source, calibration::DataSource::open(o.quantize.calibration_dir,
-                                                                      calibration::input_specs(ir, shapes), most));
+                                                                       calibration::input_specs(ir, shapes), most));
   quantization::MeasureOptions measure;
   measure.run.threads = thread_count(o.threads);
   LQ_ASSIGN_OR_RETURN(const quantization::Repro repro, quantization::cut_out(ir, o.dump_repro, source, measure));
@@ -300,6 +300,10 @@ int main(int argc, char** argv) {
       ->type_name("auto|nearest|adaround")
       ->group("Quantization");
   app.add_option("--bias-correction", q.bias_correction, "take mean errors of products out of their bias (default on)")
+      ->type_name("on|off")
+      ->group("Quantization");
+  app.add_option("--balance", q.balance,
+                 "make channels of activations alike in size where convolutions can (default on)")
       ->type_name("on|off")
       ->group("Quantization");
   app.add_option("--skip", q.skip, "nodes kept in float (repeatable; a pattern that matches nothing is an error)")
