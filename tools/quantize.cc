@@ -303,6 +303,10 @@ int main(int argc, char** argv) {
   app.add_option("--bias-correction", q.bias_correction, "take mean errors of products out of their bias (default on)")
       ->type_name("on|off")
       ->group("Quantization");
+  app.add_option("--balance", q.balance,
+                 "make channels of activations alike in size where convolutions can (default on)")
+      ->type_name("on|off")
+      ->group("Quantization");
   app.add_option("--skip", q.skip, "nodes kept in float (repeatable; a pattern that matches nothing is an error)")
       ->type_name("REGEX")
       ->take_all()

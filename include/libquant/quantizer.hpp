@@ -33,6 +33,7 @@ struct QuantizeOptions {
   std::string weight_scale = "max";                          // max, mse, admm
   std::string rounding = "nearest";                          // nearest, adaround, auto
   std::string bias_correction = "on";                        // on, off: mean errors of products taken out of their bias
+  std::string balance = "on";                                // on, off: channels of activations made alike in size
   std::vector<std::string> skip;  // regular expressions of nodes that stay float; one without a match is an error
   std::vector<PrecisionRule> precision;  // in order, a later one overrides an earlier one; skip overrides them all
   std::string plan;                // a file that quantize() wrote as QuantizeReport::plan: its options, precisions and

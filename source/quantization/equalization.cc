@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "passes/rewrite.h"
+#include "quantization/conv_weights.h"
 
 namespace lq::quantization {
 namespace {
@@ -14,29 +15,6 @@ constexpr int kRounds = 20;
 constexpr int kLargestExponent = 8;  // of a channel's factor in one round
 constexpr float kShareOfBias =
     0.2f;  // measured: 0 ruins mobilenet_v2 (channels that are all bias), 1 equalizes too little
-
-/// A Conv's weights while they are being changed.
-struct ConvWeights {
-  int node = -1;
-  size_t channels = 0, in_group = 0, taps = 0;  // [channels, in_group, taps]
-  bool depthwise = false;
-  std::vector<float> weight, bias;  // bias empty when absent
-  bool changed = false;
-
-  size_t inputs() const { return depthwise ? channels : in_group; }
-  /// Calls f(weight) for everything output channel c is made with, or input channel c is read with.
-  template <typename F>
-  void each_of_output(size_t c, F&& f) {
-    for (size_t i = 0; i < in_group * taps; ++i) f(weight[c * in_group * taps + i]);
-  }
-  template <typename F>
-  void each_of_input(size_t c, F&& f) {
-    if (depthwise) return each_of_output(c, f);
-    for (size_t m = 0; m < channels; ++m) {
-      for (size_t t = 0; t < taps; ++t) f(weight[(m * in_group + c) * taps + t]);
-    }
-  }
-};
 
 struct Pair {
   size_t first = 0, second = 0;  // indices of ConvWeights
@@ -49,7 +27,7 @@ class Equalizer {
   explicit Equalizer(Graph& graph) : graph_(graph), index_(graph) {}
 
   EqualizationReport run() {
-    find_convolutions();
+    convs_ = find_convolutions(graph_);
     for (size_t i = 0; i < convs_.size(); ++i) find_pair(i);
     std::vector<bool> used(pairs_.size(), false);
     for (int round = 0; round < kRounds; ++round) {
@@ -66,32 +44,12 @@ class Equalizer {
       ++report.pairs;
       report.bounds += pairs_[p].clip >= 0 ? 1 : 0;
     }
-    write_weights();
+    write_weights(graph_, convs_);
     write_bounds(used);
     return report;
   }
 
  private:
-  void find_convolutions() {
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      const Node& node = graph_.nodes[n];
-      if (node.op != Op::Conv) continue;
-      const auto weight = constant_floats(graph_, node.input(1));
-      const auto bias = node.input(2) == kNoTensor ? std::vector<float>() : constant_floats(graph_, node.input(2));
-      const Shape& shape = graph_.tensor(node.input(1)).shape;
-      if (!weight || !bias || shape.size() < 3) continue;
-      ConvWeights w;
-      w.node = int(n);
-      w.channels = size_t(shape[0]), w.in_group = size_t(shape[1]);
-      w.taps = weight->size() / std::max<size_t>(w.channels * w.in_group, 1);
-      const int64_t groups = attrs_as<schema::ConvAttrsT>(node).groups;
-      w.depthwise = groups > 1 && groups == shape[0] && shape[1] == 1;
-      if ((groups != 1 && !w.depthwise) || weight->empty()) continue;
-      w.weight = *weight, w.bias = *bias;
-      convs_.push_back(std::move(w));
-    }
-  }
-
   /// Upper bound of a Clip [0, b].
   std::optional<float> upper_bound(const Node& clip) const {
     const auto low = passes::constant_scalar(graph_, clip.input(1)),
@@ -142,24 +100,6 @@ class Equalizer {
       changed = a.changed = b.changed = true;
     }
     return changed;
-  }
-
-  /// New constants: other readers keep the old ones.
-  TensorId replaced(TensorId id, const std::vector<float>& values) {
-    const std::string name = graph_.tensor(id).name + "_equalized";
-    const Shape shape = graph_.tensor(id).shape;
-    return graph_.add_constant(name, DType::Float32, shape, values.data());
-  }
-
-  void write_weights() {
-    for (const ConvWeights& w : convs_) {
-      if (!w.changed) continue;
-      const TensorId weight = replaced(graph_.nodes[size_t(w.node)].inputs[1], w.weight);
-      graph_.nodes[size_t(w.node)].inputs[1] = weight;
-      if (w.bias.empty()) continue;
-      const TensorId bias = replaced(graph_.nodes[size_t(w.node)].inputs[2], w.bias);
-      graph_.nodes[size_t(w.node)].inputs[2] = bias;
-    }
   }
 
   /// Clip -> Relu, Min. The Min takes the Clip's place, so that its result keeps its name.

@@ -14,6 +14,7 @@ const std::vector<TextOption>& text_options() {
       {"weight-scale", &QuantizeOptions::weight_scale},
       {"rounding", &QuantizeOptions::rounding},
       {"bias-correction", &QuantizeOptions::bias_correction},
+      {"balance", &QuantizeOptions::balance},
   };
   return kOptions;
 }

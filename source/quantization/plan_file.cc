@@ -14,6 +14,7 @@ using nlohmann::json;
 
 constexpr const char* kFormat = "libquant-plan";
 constexpr int kVersion = 1;
+constexpr int kLargestExponent = 24;  // of a channel's factor, as a power of two
 
 /// Reads members of one JSON object; the first mistake is kept, and names the object and the key.
 class Reader {
@@ -170,6 +171,24 @@ Status read_tensor(const json& j, const std::string& where, PlanFile& plan) {
   return {};
 }
 
+Status read_channels(const json& j, const std::string& where, PlanFile& plan) {
+  Reader r(j, where);
+  ChannelFactors factors;
+  r.text("tensor", factors.tensor);
+  const json* list = r.find("exponents");
+  if (factors.tensor.empty()) r.fail("'tensor' is missing");
+  if (list == nullptr || !list->is_array()) r.fail("exponents", "is not a list of whole numbers");
+  LQ_RETURN_IF_ERROR(r.finish());
+  for (const json& item : *list) {
+    if (!item.is_number_integer() || item < -kLargestExponent || item > kLargestExponent)
+      return invalid_argument(where + ": 'exponents' are whole numbers from " + std::to_string(-kLargestExponent) +
+                              " to " + std::to_string(kLargestExponent));
+    factors.exponents.push_back(item.get<int>());
+  }
+  plan.channels.push_back(std::move(factors));
+  return {};
+}
+
 Status read_list(const json* list, const std::string& what, PlanFile& plan,
                  Status (*read)(const json&, const std::string&, PlanFile&)) {
   if (list == nullptr) return {};
@@ -192,6 +211,7 @@ Result<PlanFile> parse_plan(const Bytes& bytes, QuantizeOptions& options) {
                             std::to_string(kVersion));
   PlanFile plan;
   if (const json* o = r.find("options")) LQ_RETURN_IF_ERROR(read_options(*o, options));
+  LQ_RETURN_IF_ERROR(read_list(r.find("channels"), "channels", plan, read_channels));
   LQ_RETURN_IF_ERROR(read_list(r.find("nodes"), "nodes", plan, read_node));
   LQ_RETURN_IF_ERROR(read_list(r.find("tensors"), "tensors", plan, read_tensor));
   LQ_RETURN_IF_ERROR(r.finish());
@@ -297,12 +317,13 @@ size_t apply_plan_ranges(const Graph& graph, const ParamGroups& groups, const Pl
 }
 
 std::string write_plan(const QuantizeOptions& options, const Graph& graph, const PrecisionPlan& plan,
-                       const ParamGroups& groups, const std::vector<GroupRange>& ranges,
-                       const RangeOptions& range_options) {
+                       const std::vector<ChannelFactors>& channels, const ParamGroups& groups,
+                       const std::vector<GroupRange>& ranges, const RangeOptions& range_options) {
   nlohmann::ordered_json j;
   j["format"] = kFormat;
   j["version"] = kVersion;
   j["options"] = options_to_json(options);
+  for (const ChannelFactors& f : channels) j["channels"].push_back({{"tensor", f.tensor}, {"exponents", f.exponents}});
   j["nodes"] = nlohmann::ordered_json::array();
   j["tensors"] = nlohmann::ordered_json::array();
   for (size_t n = 0; n < plan.size(); ++n) {

@@ -8,6 +8,7 @@
 
 #include "libquant/quantizer.hpp"
 #include "quantization/activation_ranges.h"
+#include "quantization/channel_balance.h"
 #include "quantization/node_requests.h"
 #include "quantization/param_groups.h"
 #include "quantization/precision.h"
@@ -30,6 +31,7 @@ struct PlannedNode {
 struct PlanFile {
   std::map<std::string, PlannedNode> nodes;     // by the name of the node's first output, which is unique
   std::map<std::string, PlannedRange> tensors;  // by name
+  std::vector<ChannelFactors> channels;         // to be applied before anything else
 };
 
 /// Reads `path`; its options replace those in `options` that decide the result (threads and folders stay). Errors name
@@ -47,7 +49,7 @@ size_t apply_plan_ranges(const Graph& graph, const ParamGroups& groups, const Pl
 /// The plan of a finished quantization. Tensors are written as min, max and observed; parameters are written too where
 /// those do not give them.
 std::string write_plan(const QuantizeOptions& options, const Graph& graph, const PrecisionPlan& plan,
-                       const ParamGroups& groups, const std::vector<GroupRange>& ranges,
-                       const RangeOptions& range_options);
+                       const std::vector<ChannelFactors>& channels, const ParamGroups& groups,
+                       const std::vector<GroupRange>& ranges, const RangeOptions& range_options);
 
 }  // namespace lq::quantization

@@ -8,15 +8,18 @@
 #include "passes/passes.h"
 #include "quantization/activation_ranges.h"
 #include "quantization/bias_correction.h"
+#include "quantization/channel_balance.h"
 #include "quantization/compare.h"
 #include "quantization/doctor.h"
 #include "quantization/equalization.h"
 #include "quantization/first_sample.h"
 #include "quantization/mixed_precision.h"
 #include "quantization/operator_times.h"
+#include "quantization/parsed_options.h"
 #include "quantization/placement.h"
 #include "quantization/plan_file.h"
 #include "quantization/report.h"
+#include "quantization/trial.h"
 #include "runtime/session.h"
 
 namespace lq {
@@ -32,51 +35,6 @@ constexpr size_t kMeasuredSamples = 64;
 constexpr double kAdaRoundGmacs = 300;          // takes minutes anyway
 constexpr size_t kKeptBytes = size_t(1) << 26;  // 64 samples of 512 × 512 × 1 floats
 constexpr size_t kSensitivitySamples = 16;      // two runs of each for every layer
-
-enum class Rounding { kNearest, kAdaRound, kAuto };
-
-struct ParsedOptions {
-  RangeOptions ranges;
-  WeightGranularity weights = WeightGranularity::kPerChannel;
-  bool correct_biases = true;
-  WeightScale weight_scale = WeightScale::kMax;
-  Rounding rounding = Rounding::kNearest;
-};
-
-Result<bool> parse_switch(const char* option, const std::string& text) {
-  if (text == "on") return true;
-  if (text == "off") return false;
-  return invalid_argument(std::string(option) + " '" + text + "': use on or off");
-}
-
-Result<ParsedOptions> parse(const QuantizeOptions& options) {
-  ParsedOptions parsed;
-  LQ_ASSIGN_OR_RETURN(parsed.ranges.method, calibration::parse_method(options.method));
-  LQ_ASSIGN_OR_RETURN(parsed.ranges.mode, calibration::parse_activation_mode(options.activation));
-  LQ_ASSIGN_OR_RETURN(parsed.ranges.target, calibration::parse_target(options.target));
-  if (options.weights == "per-tensor") {
-    parsed.weights = WeightGranularity::kPerTensor;
-  } else if (options.weights != "per-channel") {
-    return invalid_argument("--weights '" + options.weights + "': use per-channel or per-tensor");
-  }
-  if (options.weight_scale == "mse") {
-    parsed.weight_scale = WeightScale::kMse;
-  } else if (options.weight_scale == "admm") {
-    parsed.weight_scale = WeightScale::kAdmm;
-  } else if (options.weight_scale != "max") {
-    return invalid_argument("--weight-scale '" + options.weight_scale + "': use max, mse or admm");
-  }
-  if (options.rounding == "auto") {
-    parsed.rounding = Rounding::kAuto;
-  } else if (options.rounding == "adaround") {
-    parsed.rounding = Rounding::kAdaRound;
-  } else if (options.rounding != "nearest") {
-    return invalid_argument("--rounding '" + options.rounding + "': use nearest, adaround or auto");
-  }
-  LQ_ASSIGN_OR_RETURN(parsed.correct_biases, parse_switch("--bias-correction", options.bias_correction));
-  if (options.threads < 1) return invalid_argument("--threads must be at least 1");
-  return parsed;
-}
 
 /// Later stages and files name tensors: empty and repeated names get a unique one. Inputs and outputs keep theirs.
 void make_names_unique(Graph& graph) {
@@ -110,7 +68,7 @@ class Quantizer {
     if (!options_.plan.empty()) {
       LQ_ASSIGN_OR_RETURN(plan_file_, read_plan(options_.plan, options_));
     }
-    LQ_ASSIGN_OR_RETURN(parsed_, parse(options_));
+    LQ_ASSIGN_OR_RETURN(parsed_, parse_options(options_));
     report_.options = describe_options(options_);
     std::vector<std::string> original_names;
     for (const Node& node : model_.main().nodes) original_names.push_back(node.name);
@@ -126,6 +84,7 @@ class Quantizer {
     // Pattern errors come before the data is touched: they need no samples to be found.
     LQ_RETURN_IF_ERROR(resolve_wishes(original_names));
     LQ_RETURN_IF_ERROR(check_samples());
+    LQ_RETURN_IF_ERROR(balance_channels());
     LQ_RETURN_IF_ERROR(collect());
     const bool search = options_.max_drop && !plan_file_;  // its last trial is the final model
     LQ_RETURN_IF_ERROR(search ? find_precisions() : build(BuildStage::kFinal));
@@ -189,6 +148,35 @@ class Quantizer {
     }
     if (dropped_.size() == stats.size())
       return invalid_argument(options_.calibration_dir + ": --drop-outliers would leave no sample");
+    return {};
+  }
+
+  /// Channels of activations made alike in size, if the outputs gain by it. One weight scale a tensor is left alone:
+  /// equalize_weights() made its channels even for that. A plan says itself what to do.
+  Status balance_channels() {
+    if (!parsed_.balance || parsed_.weights == WeightGranularity::kPerTensor) return {};
+    if (!plan_file_) {
+      LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_measured(kStageGmacs));
+      LQ_ASSIGN_OR_RETURN(factors_, choose_channel_factors(model_, groups_, source, measuring()));
+    } else {
+      factors_ = plan_file_->channels;
+    }
+    if (factors_.empty()) return {};
+    const ModelIr before = model_;  // shares the constants
+    LQ_RETURN_IF_ERROR(apply_channel_factors(model_.main(), factors_));
+    remove_dead(model_.main());
+    LQ_RETURN_IF_ERROR(infer_shapes(model_, nullptr));
+    if (!plan_file_) {
+      LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_measured(kStageGmacs / 8, 8));
+      LQ_ASSIGN_OR_RETURN(const auto without, trial_sqnr_db(before, plan_, parsed_.ranges, source, collector_));
+      LQ_ASSIGN_OR_RETURN(const auto with, trial_sqnr_db(model_, plan_, parsed_.ranges, source, collector_));
+      const bool gains = without && with && *with >= *without + kLeastGainDb;
+      log(gains ? "balancing the channels of " + std::to_string(factors_.size()) + " sets of tensors gains " +
+                      std::to_string(*with - *without) + " dB"
+                : "balancing channels gains too little: left out");
+      if (!gains) model_ = before, factors_.clear();
+    }
+    groups_ = ParamGroups::build(model_.main(), plan_);  // there may be new constants
     return {};
   }
 
@@ -270,7 +258,7 @@ class Quantizer {
   }
 
   void describe() {
-    report_.plan = write_plan(options_, float_model_.main(), plan_, groups_, ranges_, parsed_.ranges);
+    report_.plan = write_plan(options_, float_model_.main(), plan_, factors_, groups_, ranges_, parsed_.ranges);
     const ReportInput input{float_model_.main(), plan_, groups_, ranges_};
     describe_nodes(input, report_);
     describe_tensors(input, calibration_, report_);
@@ -306,15 +294,15 @@ class Quantizer {
     return verify(model_).with_context("the quantized graph");
   }
 
-  /// Samples for a stage that should spend about `stage_gmacs` billion multiply-adds on one run of each, at least a
-  /// quarter of the calibration's.
-  Result<calibration::DataSource> open_measured(double stage_gmacs) {
+  /// Samples for a stage that should spend about `stage_gmacs` billion multiply-adds on one run of each, at least one
+  /// of `one_of` of the calibration's.
+  Result<calibration::DataSource> open_measured(double stage_gmacs, size_t one_of = 4) {
     LQ_ASSIGN_OR_RETURN(const calibration::DataSource all, open_samples(options_.max_samples));
     if (gmacs_ == 0) {
       LQ_ASSIGN_OR_RETURN(gmacs_, giga_macs(model_, all));
     }
     const size_t affordable = size_t(std::min(stage_gmacs / gmacs_, double(kMeasuredSamples)));
-    const size_t count = std::min(std::max({affordable, all.size() / 4, kFewestSamples}), kMeasuredSamples);
+    const size_t count = std::min(std::max({affordable, all.size() / one_of, kFewestSamples}), kMeasuredSamples);
     LQ_ASSIGN_OR_RETURN(calibration::DataSource source, open_samples(std::min(count, all.size())));
     source.keep_loaded(kKeptBytes);
     return source;
@@ -381,6 +369,7 @@ class Quantizer {
   ParsedOptions parsed_;
   calibration::CollectorOptions collector_;
   PrecisionPlan plan_;
+  std::vector<ChannelFactors> factors_;
   ParamGroups groups_;
   std::vector<GroupRange> ranges_;
   std::vector<NodeNotes> notes_;
