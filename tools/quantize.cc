@@ -279,7 +279,7 @@ int main(int argc, char** argv) {
       ->type_name("DIR");
   app.add_option("--max-samples", q.max_samples, "evenly spaced over the sorted names (default: all)")
       ->check(at_least(1));
-  app.add_option("--method", q.method, "activation thresholds (default kl)")
+  app.add_option("--method", q.method, "activation thresholds (default auto)")
       ->type_name("kl|minmax|percentile[:P]|mse|ema[:D]|admm|auto")
       ->group("Quantization");
   app.add_option("--activation", q.activation, "auto, symmetric or asymmetric (default auto)")
@@ -306,6 +306,10 @@ int main(int argc, char** argv) {
   app.add_option("--balance", q.balance,
                  "make channels of activations alike in size where convolutions can (default on)")
       ->type_name("on|off")
+      ->group("Quantization");
+  app.add_option("--float-share", q.float_share,
+                 "percent of multiply-adds that may compute in float where int8 alone does not hold (default 1)")
+      ->type_name("P")
       ->group("Quantization");
   app.add_option("--skip", q.skip, "nodes kept in float (repeatable; a pattern that matches nothing is an error)")
       ->type_name("REGEX")

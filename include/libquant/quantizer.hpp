@@ -26,7 +26,7 @@ struct QuantizeOptions {
   std::string calibration_dir;                               // samples; needed unless float_only
   size_t max_samples = 0;                                    // evenly spaced over the sorted names; 0: all
   std::map<std::string, std::vector<int64_t>> input_shapes;  // by input name; for free dimensions other than the batch
-  std::string method = "kl";                                 // kl, minmax, percentile[:P], mse, ema[:D], admm, auto
+  std::string method = "auto";                                // kl, minmax, percentile[:P], mse, ema[:D], admm, auto
   std::string activation = "auto";                           // auto, symmetric, asymmetric
   std::string target = "any";                                // any, avx2
   std::string weights = "per-channel";                       // per-channel, per-tensor
@@ -34,6 +34,8 @@ struct QuantizeOptions {
   std::string rounding = "nearest";                          // nearest, adaround, auto
   std::string bias_correction = "on";                        // on, off: mean errors of products taken out of their bias
   std::string balance = "on";                                // on, off: channels of activations made alike in size
+  std::string float_share = "1";                             // percent of multiply-adds that may compute in float where
+                                                             // outputs other than class scores are not held
   std::vector<std::string> skip;  // regular expressions of nodes that stay float; one without a match is an error
   std::vector<PrecisionRule> precision;  // in order, a later one overrides an earlier one; skip overrides them all
   std::string plan;                // a file that quantize() wrote as QuantizeReport::plan: its options, precisions and
@@ -85,7 +87,7 @@ struct QuantizeReport {
   struct Warning {
     std::string message, advice;
     std::string kind = "model";  // what was found: model, input, not-finite, clipping, dead-channels, coarse-weights,
-                                 // weight-spread, dead-activations, degenerate-output, low-sqnr, and for samples
+                                 // weight-spread, dead-activations, degenerate-output, low-sqnr, float-share, and for samples
                                  // not-finite, blank, duplicate, blurred-copy, blurred
     std::string subject = "";    // the sample, tensor or node it is about; "" for the whole
     bool is_sample = false;

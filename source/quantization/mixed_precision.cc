@@ -26,9 +26,7 @@ class Judge {
     Judge judge(input, validation);
     LQ_ASSIGN_OR_RETURN(judge.reference_, Model::create(*input.float_model));
     if (validation.labels.empty()) {
-      const Graph& graph = input.float_model->main();
-      const Tensor& first = graph.tensor(graph.outputs[0]);
-      judge.scores_ = graph.outputs.size() == 1 && first.ranked && first.shape.size() == 2 && first.shape[1] > 1;
+      judge.scores_ = gives_class_scores(input.float_model->main());
       return judge;
     }
     LQ_ASSIGN_OR_RETURN(judge.float_right_, judge.evaluate(judge.reference_));
@@ -228,7 +226,7 @@ Result<NodeRequests> search_mixed_precision(const SensitivityInput& input, const
   if (fine) return *input.wishes;
   LQ_ASSIGN_OR_RETURN(std::vector<Layer> layers, find_layers(input));
   if (layers.empty()) return *input.wishes;  // what is int8 was asked for
-  LQ_RETURN_IF_ERROR(measure_sensitivity(input, layers));
+  LQ_RETURN_IF_ERROR(measure_sensitivity(input, layers).status());
   const std::vector<size_t> ranked = rank(layers);
   LQ_ASSIGN_OR_RETURN(std::vector<size_t> nodes, search.shortest_prefix(ranked));
   LQ_RETURN_IF_ERROR(search.thin_out(nodes, layers));

@@ -19,11 +19,11 @@ struct ValidationData {
 /// Opens options.validation_dir, with its labels if it has any (an asked-for labels file must be there).
 Result<ValidationData> open_validation(const QuantizeOptions& options, std::vector<calibration::InputSpec> inputs);
 
-/// Holding the target means, with labels, that the drop plus its standard error is at most `max_drop`: it shall hold for
-/// other samples, too. Tries the model as it is; if its drop is above `max_drop`, ranks the layers by error per cost, finds a shortest
-/// prefix of that ranking whose return to float holds the target, and then gives layers of it back to int8, the most
-/// expensive first, where the target allows. Returns the wishes that hold it. Everything in float does, unless
-/// operators were asked for in int8.
+/// Holding the target means, with labels, that the drop plus its standard error is at most `max_drop`: it shall hold
+/// for other samples, too. Tries the model as it is; if its drop is above `max_drop`, ranks the layers by error per
+/// cost, finds a shortest prefix of that ranking whose return to float holds the target, and then gives layers of it
+/// back to int8, the most expensive first, where the target allows. Returns the wishes that hold it. Everything in
+/// float does, unless operators were asked for in int8.
 Result<NodeRequests> search_mixed_precision(const SensitivityInput& input, const ValidationData& validation,
                                             double max_drop, QuantizeReport::MixedPrecision& report);
 

@@ -15,6 +15,7 @@ const std::vector<TextOption>& text_options() {
       {"rounding", &QuantizeOptions::rounding},
       {"bias-correction", &QuantizeOptions::bias_correction},
       {"balance", &QuantizeOptions::balance},
+      {"float-share", &QuantizeOptions::float_share},
   };
   return kOptions;
 }

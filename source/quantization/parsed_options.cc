@@ -1,5 +1,7 @@
 #include "quantization/parsed_options.h"
 
+#include <cstdlib>
+
 namespace lq::quantization {
 namespace {
 
@@ -37,6 +39,10 @@ Result<ParsedOptions> parse_options(const QuantizeOptions& options) {
   }
   LQ_ASSIGN_OR_RETURN(parsed.correct_biases, parse_switch("--bias-correction", options.bias_correction));
   LQ_ASSIGN_OR_RETURN(parsed.balance, parse_switch("--balance", options.balance));
+  char* end = nullptr;
+  parsed.float_share = std::strtod(options.float_share.c_str(), &end) / 100;
+  if (end == options.float_share.c_str() || *end != 0 || !(parsed.float_share >= 0 && parsed.float_share <= 1))
+    return invalid_argument("--float-share '" + options.float_share + "': use a number from 0 to 100");
   if (options.threads < 1) return invalid_argument("--threads must be at least 1");
   return parsed;
 }

@@ -14,6 +14,7 @@ struct ParsedOptions {
   bool correct_biases = true, balance = true;
   WeightScale weight_scale = WeightScale::kMax;
   Rounding rounding = Rounding::kNearest;
+  double float_share = 0.01;
 };
 
 /// Errors name the option and list its right values.

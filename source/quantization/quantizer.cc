@@ -2,6 +2,7 @@
 #include "libquant/quantizer.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "calibration/sample_stats.h"
@@ -13,12 +14,14 @@
 #include "quantization/doctor.h"
 #include "quantization/equalization.h"
 #include "quantization/first_sample.h"
+#include "quantization/float_share.h"
 #include "quantization/mixed_precision.h"
 #include "quantization/operator_times.h"
 #include "quantization/parsed_options.h"
 #include "quantization/placement.h"
 #include "quantization/plan_file.h"
 #include "quantization/report.h"
+#include "quantization/tensor_names.h"
 #include "quantization/trial.h"
 #include "runtime/session.h"
 
@@ -31,28 +34,10 @@ using namespace quantization;
 // models more, within this many billion multiply-adds.
 constexpr double kStageGmacs = 3;
 constexpr size_t kFewestSamples = 8, kFewestCompared = 20;  // fewer would all be of one class by chance
-constexpr size_t kMeasuredSamples = 64;
+constexpr size_t kMeasuredSamples = 64, kNoShare = std::numeric_limits<size_t>::max();
 constexpr double kAdaRoundGmacs = 300;          // takes minutes anyway
 constexpr size_t kKeptBytes = size_t(1) << 26;  // 64 samples of 512 × 512 × 1 floats
 constexpr size_t kSensitivitySamples = 16;      // two runs of each for every layer
-
-/// Later stages and files name tensors: empty and repeated names get a unique one. Inputs and outputs keep theirs.
-void make_names_unique(Graph& graph) {
-  std::set<std::string> used;
-  std::vector<bool> done(graph.tensors.size(), false);
-  const auto claim = [&](TensorId id) {
-    if (id == kNoTensor || done[size_t(id)]) return;
-    done[size_t(id)] = true;
-    Tensor& t = graph.tensor(id);
-    const std::string base = t.name.empty() ? "tensor" : t.name;
-    std::string name = base;
-    for (int i = 2; !used.insert(name).second; ++i) name = base + "_" + std::to_string(i);
-    t.name = std::move(name);
-  };
-  for (TensorId id : graph.inputs) claim(id);
-  for (TensorId id : graph.outputs) claim(id);
-  for (size_t id = 0; id < graph.tensors.size(); ++id) claim(TensorId(id));
-}
 
 class Quantizer {
  public:
@@ -87,6 +72,7 @@ class Quantizer {
     LQ_RETURN_IF_ERROR(balance_channels());
     LQ_RETURN_IF_ERROR(collect());
     const bool search = options_.max_drop && !plan_file_;  // its last trial is the final model
+    if (!search) LQ_RETURN_IF_ERROR(spare_products());
     LQ_RETURN_IF_ERROR(search ? find_precisions() : build(BuildStage::kFinal));
     describe();
     LQ_RETURN_IF_ERROR(compare());
@@ -154,12 +140,11 @@ class Quantizer {
   /// Channels of activations made alike in size, if the outputs gain by it. One weight scale a tensor is left alone:
   /// equalize_weights() made its channels even for that. A plan says itself what to do.
   Status balance_channels() {
-    if (!parsed_.balance || parsed_.weights == WeightGranularity::kPerTensor) return {};
-    if (!plan_file_) {
+    if (plan_file_) {
+      factors_ = plan_file_->channels;
+    } else if (parsed_.balance && parsed_.weights == WeightGranularity::kPerChannel) {
       LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_measured(kStageGmacs));
       LQ_ASSIGN_OR_RETURN(factors_, choose_channel_factors(model_, groups_, source, measuring()));
-    } else {
-      factors_ = plan_file_->channels;
     }
     if (factors_.empty()) return {};
     const ModelIr before = model_;  // shares the constants
@@ -184,7 +169,7 @@ class Quantizer {
     LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_samples(options_.max_samples));
     log("calibrating " + std::to_string(groups_.groups().size()) + " tensors on " + std::to_string(source.size()) +
         " samples");
-    const bool precisions_may_change = options_.max_drop.has_value() || plan_file_.has_value();
+    const bool precisions_may_change = options_.max_drop || plan_file_ || may_spare_products();
     LQ_ASSIGN_OR_RETURN(calibration_,
                         calibrate(model_, groups_, parsed_.ranges, source, collector_, precisions_may_change));
     report_.samples_used = calibration_.ranges.used;
@@ -195,12 +180,8 @@ class Quantizer {
     return {};
   }
 
-  /// --max-drop: which operators go back to float.
-  Status find_precisions() {
-    LQ_ASSIGN_OR_RETURN(const calibration::DataSource samples, open_samples(kSensitivitySamples));
-    LQ_ASSIGN_OR_RETURN(const ValidationData validation, open_validation());
+  SensitivityInput sensitivity_input(const NodeRequests& asked, const calibration::DataSource& samples) {
     SensitivityInput input;
-    const NodeRequests asked = wishes_;
     input.float_model = &float_model_, input.wishes = &asked, input.samples = &samples;
     input.run = collector_;
     input.run.progress = nullptr;  // progress is told by layer and trial, not by sample
@@ -210,6 +191,34 @@ class Quantizer {
       LQ_RETURN_IF_ERROR(build(stage));
       return model_;
     };
+    return input;
+  }
+
+  /// Which of many class scores is the largest is hardly ever a matter of decibels; other outputs are.
+  bool may_spare_products() const {
+    return !plan_file_ && !options_.max_drop && parsed_.float_share > 0 && !gives_class_scores(model_.main());
+  }
+
+  /// --float-share: the few products that int8 costs most go back to float.
+  Status spare_products() {
+    if (!may_spare_products()) return {};
+    LQ_ASSIGN_OR_RETURN(const calibration::DataSource samples, open_measured(kStageGmacs, kNoShare));
+    const NodeRequests asked = wishes_;
+    LQ_ASSIGN_OR_RETURN(const std::optional<FloatShare> found,
+                        find_float_share(sensitivity_input(asked, samples), parsed_.float_share));
+    wishes_ = asked;
+    if (!found) return {};
+    wishes_ = with_float(asked, found->nodes, "little work, much of the outputs' error (--float-share)");
+    warn_about_float_share(*found, report_);
+    return {};
+  }
+
+  /// --max-drop: which operators go back to float.
+  Status find_precisions() {
+    LQ_ASSIGN_OR_RETURN(const calibration::DataSource samples, open_samples(kSensitivitySamples));
+    LQ_ASSIGN_OR_RETURN(const ValidationData validation, open_validation());
+    const NodeRequests asked = wishes_;
+    const SensitivityInput input = sensitivity_input(asked, samples);
     report_.mixed_precision.emplace();
     LQ_ASSIGN_OR_RETURN(wishes_,
                         search_mixed_precision(input, validation, *options_.max_drop, *report_.mixed_precision));
@@ -231,14 +240,30 @@ class Quantizer {
     plan_ = plan_precision(model_.main(), wishes_);
     groups_ = ParamGroups::build(model_.main(), plan_);
     if (is_auto(parsed_.ranges)) LQ_RETURN_IF_ERROR(read_columns());
-    const OutputError judge(float_model_.main(), plan_, columns_);
-    ranges_ = choose_group_ranges(groups_, calibration_, parsed_.ranges, &judge);
+    LQ_RETURN_IF_ERROR(choose_ranges(stage));
     unplanned_ = plan_file_ ? apply_plan_ranges(model_.main(), groups_, *plan_file_, parsed_.ranges, ranges_) : 0;
     const bool improves = stage == BuildStage::kFinal && parsed_.rounding != Rounding::kNearest;
     if (improves) LQ_RETURN_IF_ERROR(read_columns());
     if (improves && parsed_.rounding == Rounding::kAuto) return place_better_rounding();
     LQ_RETURN_IF_ERROR(place(improves));
     return stage == BuildStage::kMeasure ? Status() : correct_bias().status();
+  }
+
+  /// --method auto: the first build tries one method for all tensors and the choice by tensor; what follows keeps the
+  /// one whose outputs are nearest to float. Layers are measured with thresholds that cost nothing to choose.
+  Status choose_ranges(BuildStage stage) {
+    const OutputError judge(float_model_.main(), plan_, columns_);
+    RangeOptions options = parsed_.ranges;
+    if (is_auto(options) && !plan_file_ && !method_) {
+      LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_measured(kStageGmacs / 8, 8));
+      LQ_ASSIGN_OR_RETURN(
+          method_, best_method({float_model_, plan_, groups_, calibration_, judge}, options, source, collector_));
+      log(std::string("thresholds by ") + (method_->row->name == std::string("auto") ? "tensor" : method_->row->name));
+    }
+    if (method_) options.method = *method_;
+    if (stage == BuildStage::kMeasure && is_auto(options)) options.method = *calibration::parse_method("mse");
+    ranges_ = choose_group_ranges(groups_, calibration_, options, &judge);
+    return {};
   }
 
   /// AdaRound if the outputs gain by it, each way with its own bias correction.
@@ -318,7 +343,9 @@ class Quantizer {
   /// What AdaRound needs, once: later builds have fewer int8 operators, never others.
   Status read_columns() {
     if (!columns_.empty()) return {};
-    LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_measured(kAdaRoundGmacs));
+    const bool only_ranges = parsed_.rounding == Rounding::kNearest;
+    LQ_ASSIGN_OR_RETURN(const calibration::DataSource source,
+                        open_measured(only_ranges ? kStageGmacs : kAdaRoundGmacs));
     LQ_ASSIGN_OR_RETURN(columns_, collect_columns(float_model_, plan_, source, measuring()));
     return {};
   }
@@ -370,6 +397,7 @@ class Quantizer {
   calibration::CollectorOptions collector_;
   PrecisionPlan plan_;
   std::vector<ChannelFactors> factors_;
+  std::optional<calibration::MethodChoice> method_;  // what auto came to
   ParamGroups groups_;
   std::vector<GroupRange> ranges_;
   std::vector<NodeNotes> notes_;

@@ -214,6 +214,18 @@ void warn_about_weights(const ReportInput& input, const std::vector<NodeNotes>& 
   }
 }
 
+void warn_about_float_share(const FloatShare& share, QuantizeReport& report) {
+  char text[200];
+  std::snprintf(text, sizeof(text),
+                "operators back in float: %zu, %.2f %% of the multiply-adds; outputs %.1f dB from float instead of "
+                "%.1f dB (%zu samples)",
+                share.nodes.size(), 100 * share.mac_share, share.after_db, share.before_db, share.samples);
+  QuantizeReport::Warning warning{text, "--float-share 0 keeps them in int8, --max-drop gives back more"};
+  warning.kind = "float-share";
+  warning.taken = true;
+  report.warnings.push_back(std::move(warning));
+}
+
 void add_comparison(const Comparison& comparison, const std::vector<size_t>& node_of_pair, QuantizeReport& report) {
   report.samples_compared = comparison.samples;
   report.output_sqnr_db = comparison.output_sqnr_db;

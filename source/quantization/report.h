@@ -7,6 +7,7 @@
 #include "libquant/quantizer.hpp"
 #include "quantization/activation_ranges.h"
 #include "quantization/compare.h"
+#include "quantization/float_share.h"
 #include "quantization/placement.h"
 #include "quantization/precision.h"
 
@@ -34,6 +35,9 @@ void warn_about_data(const ModelIr& model, const Calibration& calibration, const
 /// Convolutions and products in branches of an If, which are not quantized, and the input that chooses the branch.
 void warn_about_branches(const ModelIr& model, QuantizeReport& report);
 void warn_about_weights(const ReportInput& input, const std::vector<NodeNotes>& notes, QuantizeReport& report);
+
+/// What --float-share gave back to float, and its price.
+void warn_about_float_share(const FloatShare& share, QuantizeReport& report);
 
 /// SQNR of each node, agreement, share of int8 multiply-adds; warns about layers far from float.
 /// `node_of_pair`: the node each compared pair belongs to.

@@ -114,6 +114,12 @@ NodeRequests only(const SensitivityInput& input, const PrecisionPlan& plan, size
 
 double Layer::score() const { return 0.5 * (isolated + std::max(0.0, gain)); }
 
+bool gives_class_scores(const Graph& graph) {
+  if (graph.outputs.size() != 1) return false;
+  const Tensor& scores = graph.tensor(graph.outputs[0]);
+  return scores.ranked && scores.shape.size() == 2 && scores.shape[1] > 1;
+}
+
 NodeRequests with_float(const NodeRequests& wishes, const std::vector<size_t>& nodes, const std::string& reason) {
   NodeRequests result = wishes;
   for (size_t n : nodes) result[n] = {Wish::kFloat, reason};
@@ -147,7 +153,7 @@ Result<std::vector<Layer>> find_layers(const SensitivityInput& input) {
   return layers;
 }
 
-Status measure_sensitivity(const SensitivityInput& input, std::vector<Layer>& layers) {
+Result<double> measure_sensitivity(const SensitivityInput& input, std::vector<Layer>& layers, bool isolated) {
   const PrecisionPlan plan = plan_precision(input.float_model->main(), *input.wishes);
   LQ_ASSIGN_OR_RETURN(const Reference reference, Reference::create(input));
   const auto error_with = [&](const NodeRequests& wishes) -> Result<double> {
@@ -156,12 +162,14 @@ Status measure_sensitivity(const SensitivityInput& input, std::vector<Layer>& la
   };
   LQ_ASSIGN_OR_RETURN(const double whole, error_with(*input.wishes));
   for (size_t i = 0; i < layers.size(); ++i) {
-    LQ_ASSIGN_OR_RETURN(layers[i].isolated, error_with(only(input, plan, layers[i].node)));
+    if (isolated) {
+      LQ_ASSIGN_OR_RETURN(layers[i].isolated, error_with(only(input, plan, layers[i].node)));
+    }
     LQ_ASSIGN_OR_RETURN(const double rest, error_with(with_float(*input.wishes, {layers[i].node}, "measured")));
     layers[i].gain = whole - rest;
     if (input.progress) input.progress("measuring layers", i + 1, layers.size());
   }
-  return {};
+  return whole;
 }
 
 }  // namespace lq::quantization

@@ -41,8 +41,12 @@ struct SensitivityInput {
 /// in execution order, with macs and cost; errors still 0.
 Result<std::vector<Layer>> find_layers(const SensitivityInput& input);
 
-/// Measures isolated and gain of each layer. Deterministic: sums are joined in sample order.
-Status measure_sensitivity(const SensitivityInput& input, std::vector<Layer>& layers);
+/// Measures gain of each layer and, with `isolated`, that. Returns the whole model's relative error power.
+/// Deterministic: sums are joined in sample order.
+Result<double> measure_sensitivity(const SensitivityInput& input, std::vector<Layer>& layers, bool isolated = true);
+
+/// True if the only output is a row of class scores [N, C]: what counts is which is the largest.
+bool gives_class_scores(const Graph& graph);
 
 /// Wishes with the given layers in float, for `reason`.
 NodeRequests with_float(const NodeRequests& wishes, const std::vector<size_t>& nodes, const std::string& reason);

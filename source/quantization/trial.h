@@ -12,4 +12,22 @@ namespace lq::quantization {
 Result<std::optional<double>> trial_sqnr_db(const ModelIr& float_model, const PrecisionPlan& plan, RangeOptions options,
                                             const calibration::DataSource& source, calibration::CollectorOptions run);
 
+/// The same with ranges chosen elsewhere, one a group.
+Result<std::optional<double>> placed_sqnr_db(const ModelIr& float_model, const PrecisionPlan& plan,
+                                             const ParamGroups& groups, const std::vector<GroupRange>& ranges,
+                                             const calibration::DataSource& source, calibration::CollectorOptions run);
+
+struct MethodTrial {
+  const ModelIr& float_model;
+  const PrecisionPlan& plan;
+  const ParamGroups& groups;
+  const Calibration& calibration;
+  const OutputError& judge;
+};
+/// --method auto: the one of kl, mse, minmax and the choice by tensor (the method "auto") whose outputs are nearest to
+/// float; kl without float outputs, and before others as good.
+Result<calibration::MethodChoice> best_method(const MethodTrial& trial, RangeOptions options,
+                                              const calibration::DataSource& source,
+                                              const calibration::CollectorOptions& run);
+
 }  // namespace lq::quantization

@@ -129,9 +129,7 @@ TEST_F(PictureTasks, SegmentationFindsTheBird) {
                int8_iou = intersection_over_union(in_int8, wanted, kBird);
   print_task("segmentation, bird: IoU with the mask", text("%.3f", float_iou), text("%.3f", int8_iou), "loses ≤ 0.010");
   EXPECT_NEAR(float_iou, 0.854, 0.01) << "the float model or its feeding is wrong";
-  // One photo and a border some pixels wide: changes that matter nowhere else moved this between 0.81 and 0.88. What is
-  // aimed at is printed; what is asserted is that the bird is still found.
-  EXPECT_GE(int8_iou, float_iou - 0.06);
+  EXPECT_GE(int8_iou, float_iou - 0.01);
 }
 
 /// Noise of mean 0 and deviation 1 that is the same everywhere: sums of twelve uniform numbers of a fixed generator.
@@ -195,7 +193,7 @@ Status write_noisy_digits(const Denoising& denoising, const std::filesystem::pat
 struct DenoiserStep {
   int step;
   double of_float;  // from the pack's manifest
-  double at_most;   // times float's error. Wanted is 1.02, which eight bits do not give: the output would need 49 dB
+  double at_most;   // times float's error. Wanted is 1.02; at the last step the output would need 49 dB
 };
 
 /// The network's guess of the noise in 200 digits at four steps.
@@ -210,7 +208,7 @@ TEST_F(PictureTasks, DenoiserGuessesTheNoise) {
   ASSERT_NO_FATAL_FAILURE(quantize(c, (scratch / "calib").string(), 0));
   const std::vector<std::string> tests = files_of(resolve("pack/images/mnist"), 200);
   for (const DenoiserStep& s :
-       {DenoiserStep{50, 0.0599, 1.15}, {200, 0.0315, 1.05}, {500, 0.0051, 1.15}, {800, 0.0006, 2}}) {
+       {DenoiserStep{50, 0.0599, 1.06}, {200, 0.0315, 1.02}, {500, 0.0051, 1.07}, {800, 0.0006, 1.8}}) {
     double float_mse = 0, int8_mse = 0;
     std::vector<float> in_float, in_int8;
     for (size_t i = 0; i < tests.size(); ++i) {

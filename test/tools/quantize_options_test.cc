@@ -84,7 +84,7 @@ TEST_F(QuantizeOptions, MethodDecidesTheThreshold) {
   for (const auto& [method, value] : top) EXPECT_LE(value, top["minmax"]) << method;
   EXPECT_LT(top["percentile"], top["minmax"]);
   EXPECT_LT(top["percentile:50"], top["minmax"] / 2);
-  EXPECT_EQ(report({})["options"], report({"--method", "kl"})["options"]);  // the default
+  EXPECT_EQ(report({})["options"], report({"--method", "auto"})["options"]);  // the default
 }
 
 /// 5,960 int8 weights, 34 channels of bias and scale (8 bytes each), and a graph of 8 operators.

@@ -1,0 +1,52 @@
+#include "quantization/float_share.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lq::quantization {
+namespace {
+
+constexpr double kLeastGainDb = 0.5;
+constexpr double kLeastShareOfError = 0.01;  // of one layer: below it is chance
+
+double decibel(double relative_error) { return -10 * std::log10(std::max(relative_error, 1e-20)); }
+
+}  // namespace
+
+Result<std::optional<FloatShare>> find_float_share(const SensitivityInput& input, double share) {
+  LQ_ASSIGN_OR_RETURN(const std::vector<Layer> all, find_layers(input));
+  double macs = 0;
+  for (const Layer& layer : all) macs += layer.macs;
+  std::vector<Layer> layers;
+  for (const Layer& layer : all) {
+    if (layer.macs > 0 && layer.macs <= share * macs) layers.push_back(layer);
+  }
+  if (layers.empty()) return std::optional<FloatShare>();
+  std::vector<Layer> none;
+  LQ_ASSIGN_OR_RETURN(const double whole, measure_sensitivity(input, none, false));
+  FloatShare result;
+  result.before_db = decibel(whole);
+  result.samples = input.samples->size();
+  if (result.before_db >= kHeldDb) return std::optional<FloatShare>();
+  LQ_RETURN_IF_ERROR(measure_sensitivity(input, layers, false).status());
+  std::stable_sort(layers.begin(), layers.end(),
+                   [](const Layer& a, const Layer& b) { return a.gain * b.macs > b.gain * a.macs; });
+  double spent = 0;
+  for (const Layer& layer : layers) {
+    if (layer.gain < kLeastShareOfError * whole || spent + layer.macs > share * macs) continue;
+    spent += layer.macs;
+    result.nodes.push_back(layer.node);
+  }
+  if (result.nodes.empty()) return std::optional<FloatShare>();
+  std::sort(result.nodes.begin(), result.nodes.end());
+  result.mac_share = spent / macs;
+  const NodeRequests wishes = with_float(*input.wishes, result.nodes, "measured");
+  SensitivityInput together = input;
+  together.wishes = &wishes;
+  LQ_ASSIGN_OR_RETURN(const double rest, measure_sensitivity(together, none, false));
+  result.after_db = decibel(rest);
+  if (result.after_db < result.before_db + kLeastGainDb) return std::optional<FloatShare>();
+  return std::optional<FloatShare>(std::move(result));
+}
+
+}  // namespace lq::quantization
