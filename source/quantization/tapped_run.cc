@@ -48,19 +48,27 @@ Status run_samples(ModelIr model, const calibration::DataSource& source, const M
 
 Result<double> giga_macs(const ModelIr& model, const calibration::DataSource& source) {
   LQ_ASSIGN_OR_RETURN(std::shared_ptr<const Model> shared, Model::create(model));
+  std::string reason;
   for (size_t i = 0; i < source.size(); ++i) {
     const auto sample = source.load(i);
-    if (!sample.ok()) continue;
+    if (!sample.ok()) {
+      if (reason.empty()) reason = sample.status().message();
+      continue;
+    }
     SessionOptions options;
     for (size_t k = 0; k < sample->inputs.size(); ++k)
       options.input_shapes[source.inputs()[k].name] = sample->inputs[k].shape;
     const auto session = Session::create(shared, options);
-    if (!session.ok()) continue;  // a shape the model refuses: calibration skipped this sample, too
+    if (!session.ok()) {  // a shape the model refuses: calibration skips this sample, too
+      if (reason.empty()) reason = source.name(i) + ": " + session.status().message();
+      continue;
+    }
     double macs = 0;
     for (const Step& step : (*session)->steps()) macs += double(step.macs);
     return std::max(macs * 1e-9, 0.001);
   }
-  return invalid_argument(source.folder() + ": no usable sample");
+  return invalid_argument(source.folder() + ": no usable sample; the first of " + std::to_string(source.size()) + ": " +
+                          reason);
 }
 
 const float* float_output(const Session& session, size_t i, size_t& count) {
