@@ -77,11 +77,12 @@ namespace {
 constexpr size_t kSide = GrowingHistogram::kFineBins, kSpread = 8, kTinySlot = 2 * kSide,
                  kBadSlot = kTinySlot + kSpread, kSlots = kBadSlot + kSpread;
 
-/// Smallest e with |x| <= 2^e.
+/// Smallest e with |x| < 2^e. Not <=: a power of two held in the last bin would join another bin than the one it falls
+/// into once the range is larger.
 int exponent_of(float magnitude) {
   int e;
-  const float mantissa = std::frexp(magnitude, &e);  // in [0.5, 1)
-  return mantissa == 0.5f ? e - 1 : e;
+  std::frexp(magnitude, &e);  // in [0.5, 1)
+  return e;
 }
 
 template <typename Count>
@@ -123,7 +124,7 @@ void GrowingHistogram::add(const float* values, size_t count, ValueRange range) 
   const auto slot_of = [&](float x, size_t lane) {
     const float magnitude = std::fabs(x);
     const bool finite = magnitude <= largest;
-    const int bin = std::min(int(finite ? magnitude * bins_per_unit : 0.0f), int(kSide) - 1);
+    const int bin = int(finite ? magnitude * bins_per_unit : 0.0f);
     const int in_side = bin + (x < 0 ? int(kSide) : 0);
     const int counted = magnitude <= kTinyMagnitude ? int(kTinySlot + lane) : in_side;
     return finite ? counted : int(kBadSlot + lane);

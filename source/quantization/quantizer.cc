@@ -33,7 +33,7 @@ using namespace quantization;
 // Samples of the stages after calibration: a quarter of it, so that together they take less time than it does; small
 // models more, within this many billion multiply-adds.
 constexpr double kStageGmacs = 3;
-constexpr size_t kFewestSamples = 8, kFewestCompared = 20;  // fewer would all be of one class by chance
+constexpr size_t kFewestSamples = 8;
 constexpr size_t kMeasuredSamples = 64, kNoShare = std::numeric_limits<size_t>::max();
 constexpr double kAdaRoundGmacs = 300;          // takes minutes anyway
 constexpr size_t kKeptBytes = size_t(1) << 26;  // 64 samples of 512 × 512 × 1 floats
@@ -371,7 +371,7 @@ class Quantizer {
 
   Status compare() {
     if (options_.compare_samples == 0) return {};
-    size_t limit = std::min(options_.compare_samples, std::max(kFewestCompared, report_.samples_used / 4));
+    size_t limit = options_.compare_samples;
     if (options_.max_samples > 0) limit = std::min(limit, options_.max_samples);
     LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_samples(limit));
     std::set<std::string> alive;  // a node whose result nobody uses is gone

@@ -109,7 +109,7 @@ TEST(Pages, EvictedFilesLeaveMemoryAndComeBackAsTheyWere) {
   const size_t after = resident_bytes();
   // A kernel before 5.4 refuses; one that accepts must have dropped nearly all of it.
   const bool supported = madvise(const_cast<uint8_t*>(file->data()), size_t(sysconf(_SC_PAGESIZE)), 21) == 0;
-  if (before != 0 && supported) EXPECT_LT(after + kSize * 3 / 4, before);
+  if (before != 0 && supported) { EXPECT_LT(after + kSize * 3 / 4, before); }
   EXPECT_EQ(std::memcmp(file->data(), content.data(), kSize), 0);
   std::remove(path.c_str());
 }

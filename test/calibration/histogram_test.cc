@@ -116,6 +116,28 @@ TEST(GrowingHistogram, GrowingAndMergingDoNotShow) {
   }
 }
 
+TEST(GrowingHistogram, APowerOfTwoFallsIntoTheSameBinBeforeAndAfterGrowing) {
+  // Over [0, 2] a bin is 1/1024 wide, so 1.0 begins bin 1024 and 0.5 bin 512, whichever part comes first.
+  const std::vector<std::vector<float>> parts = {{0.5f, -0.5f}, {1.0f, -1.0f}, {2.0f}};
+  for (const std::vector<size_t>& order : {std::vector<size_t>{0, 1, 2}, {2, 1, 0}, {1, 0, 2}}) {
+    GrowingHistogram one, merged;
+    for (size_t part : order) {
+      const std::vector<float>& v = parts[part];
+      RangeStats own;
+      own.add(v.data(), v.size(), "s");
+      one.add(v.data(), v.size(), own.range());
+      GrowingHistogram alone;
+      alone.add(v.data(), v.size(), own.range());
+      merged.merge(alone);
+    }
+    for (const Histogram& h : {one.over({-1, 2}), merged.over({-1, 2})}) {
+      for (size_t b : {512, 1024, 2047}) EXPECT_EQ(h.positive()[b], 1u) << b;
+      for (size_t b : {512, 1024}) EXPECT_EQ(h.negative()[b], 1u) << b;
+      EXPECT_EQ(h.total(), 5u);
+    }
+  }
+}
+
 TEST(GrowingHistogram, HoldsTheLargestFloat) {
   const float most = std::numeric_limits<float>::max();
   const Histogram h = histogram_of({most, -most, 1.0f}, {-most, most});

@@ -103,7 +103,7 @@ TEST(FunctionKernels, EqualTheElementaryFunctions) {
     }
     ++kernels;
   });
-  if (is_isa_supported(Isa::kAvx2)) EXPECT_EQ(kernels, 6);
+  if (is_isa_supported(Isa::kAvx2)) { EXPECT_EQ(kernels, 6); }
 }
 
 TEST(FunctionKernels, TailsAndPlacesAreKept) {
