@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <functional>
 #include <limits>
 
@@ -313,11 +313,11 @@ TEST(Verify, SharedConstantsAreReadOnce) {
   }
   b.graph().tensor(y).name = "y";
   b.graph().outputs = {y};
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of this process: others may be busy
   const Status status = verify(model);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = double(std::clock() - start) / CLOCKS_PER_SEC;
   EXPECT_TRUE(status.ok()) << status.message();
-  EXPECT_LT(seconds, 5);
+  EXPECT_LT(seconds, 8);
   // As many channels as weights, and every product another way to read them: refused, not read.
   for (int64_t rows = 1; rows <= 64; rows *= 2) {
     for (int64_t depth = 1; depth <= 64; depth *= 2) {
