@@ -296,9 +296,9 @@ int main(int argc, char** argv) {
       ->type_name("max|mse|admm")
       ->group("Quantization");
   app.add_option("--rounding", q.rounding,
-                 "of weights (default nearest); adaround: so that results of products change least, takes minutes;\n"
-                 "auto: that, if the outputs gain 0.3 dB by it")
-      ->type_name("nearest|adaround|auto")
+                 "of weights; adaround: so that results of products change least, takes minutes;\n"
+                 "auto (default): that, if the outputs are no class scores and gain 0.3 dB by it")
+      ->type_name("auto|nearest|adaround")
       ->group("Quantization");
   app.add_option("--bias-correction", q.bias_correction, "take mean errors of products out of their bias (default on)")
       ->type_name("on|off")

@@ -31,7 +31,7 @@ struct QuantizeOptions {
   std::string target = "any";                                // any, avx2
   std::string weights = "per-channel";                       // per-channel, per-tensor
   std::string weight_scale = "max";                          // max, mse, admm
-  std::string rounding = "nearest";                          // nearest, adaround, auto
+  std::string rounding = "auto";                             // auto, nearest, adaround
   std::string bias_correction = "on";                        // on, off: mean errors of products taken out of their bias
   std::string balance = "on";                                // on, off: channels of activations made alike in size
   std::string float_share = "1";                             // percent of multiply-adds that may compute in float where

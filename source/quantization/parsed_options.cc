@@ -30,12 +30,12 @@ Result<ParsedOptions> parse_options(const QuantizeOptions& options) {
   } else if (options.weight_scale != "max") {
     return invalid_argument("--weight-scale '" + options.weight_scale + "': use max, mse or admm");
   }
-  if (options.rounding == "auto") {
-    parsed.rounding = Rounding::kAuto;
+  if (options.rounding == "nearest") {
+    parsed.rounding = Rounding::kNearest;
   } else if (options.rounding == "adaround") {
     parsed.rounding = Rounding::kAdaRound;
-  } else if (options.rounding != "nearest") {
-    return invalid_argument("--rounding '" + options.rounding + "': use nearest, adaround or auto");
+  } else if (options.rounding != "auto") {
+    return invalid_argument("--rounding '" + options.rounding + "': use auto, nearest or adaround");
   }
   LQ_ASSIGN_OR_RETURN(parsed.correct_biases, parse_switch("--bias-correction", options.bias_correction));
   LQ_ASSIGN_OR_RETURN(parsed.balance, parse_switch("--balance", options.balance));

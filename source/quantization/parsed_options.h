@@ -13,7 +13,7 @@ struct ParsedOptions {
   WeightGranularity weights = WeightGranularity::kPerChannel;
   bool correct_biases = true, balance = true;
   WeightScale weight_scale = WeightScale::kMax;
-  Rounding rounding = Rounding::kNearest;
+  Rounding rounding = Rounding::kAuto;
   double float_share = 0.01;
 };
 

@@ -66,6 +66,7 @@ class Quantizer {
       LQ_RETURN_IF_ERROR(equalize_weights());
     make_names_unique(model_.main());
     if (options_.float_only) return keep_float();
+    if (parsed_.rounding == Rounding::kAuto && gives_class_scores(model_.main())) parsed_.rounding = Rounding::kNearest;
     // Pattern errors come before the data is touched: they need no samples to be found.
     LQ_RETURN_IF_ERROR(resolve_wishes(original_names));
     LQ_RETURN_IF_ERROR(check_samples());
