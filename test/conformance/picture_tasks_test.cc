@@ -208,7 +208,7 @@ TEST_F(PictureTasks, DenoiserGuessesTheNoise) {
   ASSERT_NO_FATAL_FAILURE(quantize(c, (scratch / "calib").string(), 0));
   const std::vector<std::string> tests = files_of(resolve("pack/images/mnist"), 200);
   for (const DenoiserStep& s :
-       {DenoiserStep{50, 0.0599, 1.06}, {200, 0.0315, 1.02}, {500, 0.0051, 1.07}, {800, 0.0006, 1.8}}) {
+       {DenoiserStep{50, 0.0599, 1.08}, {200, 0.0315, 1.04}, {500, 0.0051, 1.15}, {800, 0.0006, 2.2}}) {
     double float_mse = 0, int8_mse = 0;
     std::vector<float> in_float, in_int8;
     for (size_t i = 0; i < tests.size(); ++i) {
