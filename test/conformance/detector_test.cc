@@ -101,11 +101,11 @@ TEST_P(Detectors, Int8FindsWhatFloatFinds) {
     if (counted != d.expected.end()) {
       ++known;
       EXPECT_EQ(wanted->sure.size(), counted->second) << "the float model or its decoding is wrong";
+      EXPECT_EQ(found->sure.size(), counted->second);
     }
     of_both[0] += wanted->sure.size(), of_both[1] += found->sure.size();
-    // Also where a score lies on the threshold: 26.jpg has a face of 0.7001 and one of 0.6992 beside the 0.7 of RFB. One
-    // may be found for another there; the pairs below say whether both are at least likely to both.
-    EXPECT_EQ(found->sure.size(), wanted->sure.size());
+    // Elsewhere counts may differ by boxes whose score lies within kLeniency of the threshold: 26.jpg has a face of
+    // 0.7001 and one of 0.6992 beside the 0.7 of RFB. The pairs below say which those are.
     std::printf("  %s %s: %zu in float, %zu in INT8\n", c.name.c_str(), images->name(i).c_str(), wanted->sure.size(),
                 found->sure.size());
     const auto is_missed = [](float overlap) { return overlap < kLeastOverlap; };
