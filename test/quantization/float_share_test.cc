@@ -72,6 +72,39 @@ TEST_F(FloatShareTest, TheProductThatCostsTheOutputsMostIsFloat) {
 
 TEST_F(FloatShareTest, ItIsNoMoreThanTheShare) { EXPECT_EQ(finding(with("0.3")), nullptr); }
 
+/// On one pixel a product is hardly any work, but its 16 weights are 2.7 % of all: the file would grow.
+TEST_F(FloatShareTest, WeightsCountAsWorkDoes) {
+  std::filesystem::remove_all(folder_);
+  std::filesystem::create_directories(folder_);
+  for (uint32_t i = 0; i < 12; ++i) {
+    std::vector<float> values = test::noise(16, i + 1);
+    for (size_t k = 0; k < 8; ++k) values[8 + k] = values[k] + values[8 + k] / 1000;
+    const std::string path = (folder_ / ("s" + std::to_string(i) + ".npy")).string();
+    ASSERT_TRUE(calibration::write_npy(path, DType::Float32, {1, 16, 1, 1}, values.data()).ok());
+  }
+  const auto finds = [&](const std::string& share) {
+    GraphMaker m;
+    std::vector<float> signs(16, 1);
+    std::fill(signs.begin() + 8, signs.end(), -1.0f);
+    const TensorId d =
+        m.node(Op::Conv, "difference", {m.input("x", {1, 16, 1, 1}), m.constant("d_w", {1, 16, 1, 1}, signs)},
+               schema::ConvAttrsT());
+    schema::ConvAttrsT padded;
+    padded.pads = {1, 1, 1, 1};
+    m.output(m.node(Op::Conv, "large",
+                    {m.node(Op::Expand, "map", {d, m.ints({1, 1, 16, 16})}),
+                     m.constant("l_w", {64, 1, 3, 3}, test::noise(64 * 9, 5))},
+                    padded));
+    m.finish();
+    QuantizeOptions o = options();
+    o.float_share = share;
+    const QuantizeReport report = quantized(m, o);
+    return finding(report) != nullptr;
+  };
+  EXPECT_FALSE(finds("1"));  // 16 of 16 + 9 · 64 · 256 multiply-adds would be 0.01 %
+  EXPECT_TRUE(finds("3"));
+}
+
 TEST_F(FloatShareTest, SharesThatAreNoneAreRefused) {
   for (const char* share : {"", "x", "-1", "101", "1x", "nan"}) {
     GraphMaker m;

@@ -1,5 +1,6 @@
 // percentile P: at most a share (100 − P) % of the histogram's values is clipped, half of it on each side when both
-// sides hold values. Thresholds are upper bin edges, so a little less may be clipped, never more.
+// sides hold values. Thresholds are upper bin edges, so a little less may be clipped, never more of what the histogram
+// says; that puts a value in a neighbouring bin where a bin of the growing histogram lies across an edge.
 #include <algorithm>
 #include <cmath>
 
