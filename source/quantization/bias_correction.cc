@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 
-#include "quantization/compare.h"
+#include "quantization/float_outputs.h"
 #include "quantization/staged_run.h"
 
 namespace lq::quantization {
 namespace {
 
-constexpr size_t kKeptBytes = size_t(1) << 26;  // of outputs, and of values between two products
+constexpr size_t kKeptBytes = size_t(1) << 26;  // of values between two products
 constexpr double kInt32Max = 2147483647.0;
 
 /// means[sample][channel]; a sample that did not run is empty.
@@ -57,7 +56,8 @@ class Corrector {
         products_(products),
         source_(source),
         options_(options),
-        producers_(producers_of(int8_model.main())) {
+        producers_(producers_of(int8_model.main())),
+        float_outputs_(source.size()) {
     const Graph& graph = int8_model.main();
     for (size_t id = 0; id < graph.tensors.size(); ++id) by_name_[graph.tensors[id].name] = TensorId(id);
   }
@@ -65,10 +65,10 @@ class Corrector {
   Result<BiasCorrectionReport> run() {
     BiasCorrectionReport report;
     LQ_RETURN_IF_ERROR(measure_float(report.samples));
-    LQ_ASSIGN_OR_RETURN(report.before_db, output_sqnr());
+    LQ_ASSIGN_OR_RETURN(report.before_db, float_outputs_.sqnr_db(int8_model_, source_, options_));
     const ModelIr before = int8_model_;  // shares the constants
     LQ_RETURN_IF_ERROR(correct(report.products));
-    LQ_ASSIGN_OR_RETURN(report.after_db, output_sqnr());
+    LQ_ASSIGN_OR_RETURN(report.after_db, float_outputs_.sqnr_db(int8_model_, source_, options_));
     report.kept = !report.before_db || !report.after_db || *report.after_db >= *report.before_db + kLeastGainDb;
     if (!report.kept) int8_model_ = before, report.products = 0;
     return report;
@@ -105,7 +105,7 @@ class Corrector {
     return count == 0 ? std::vector<double>() : channel_means(values, shape, product.channel_from_right);
   }
 
-  /// Means of every product, and the model's outputs of the first samples, as many as fit kKeptBytes.
+  /// Means of every product, and the model's outputs.
   Status measure_float(size_t& used) {
     std::vector<std::string> names;
     for (const CorrectedProduct& product : products_) names.push_back(product.output);
@@ -113,8 +113,8 @@ class Corrector {
     std::vector<size_t> places;
     LQ_ASSIGN_OR_RETURN(ModelIr part, only_outputs(float_model_, names, places));
     float_means_.assign(products_.size(), SampleMeans(source_.size()));
-    used_.assign(source_.size(), false);
-    float_outputs_.assign(source_.size(), {});
+    used_.assign(source_.size(), 0);
+    const std::vector<size_t> outputs(places.begin() + ptrdiff_t(products_.size()), places.end());
     return run_samples(
         std::move(part), source_, options_,
         [&](size_t done, size_t total) {
@@ -123,51 +123,10 @@ class Corrector {
         [&](size_t sample, int, const Session& session) {
           for (size_t p = 0; p < products_.size(); ++p)
             float_means_[p][sample] = output_means(session, places[p], products_[p]);
-          keep_outputs(sample, session, places);
+          float_outputs_.keep(sample, session, outputs);
+          used_[sample] = 1;
         },
         &used);
-  }
-
-  void keep_outputs(size_t sample, const Session& session, const std::vector<size_t>& places) {
-    used_[sample] = 1;
-    std::vector<std::vector<float>> outputs;
-    size_t bytes = 0;
-    for (size_t o = 0; o < float_model_.main().outputs.size(); ++o) {
-      const size_t place = places[products_.size() + o];
-      size_t count = 0;
-      const float* values = float_output(session, place, count);
-      outputs.emplace_back();
-      if (session.output(place).dtype == DType::Float32) outputs.back().assign(values, values + count);
-      bytes += outputs.back().size() * sizeof(float);
-    }
-    // By its own size and place: which samples are kept must not depend on who comes first.
-    if (sample == 0 || bytes * (sample + 1) <= kKeptBytes) float_outputs_[sample] = std::move(outputs);
-  }
-
-  /// Of the quantized model as it is now, over the outputs kept; nothing if they are not float.
-  Result<std::optional<double>> output_sqnr() {
-    std::vector<double> signal(source_.size(), 0.0), noise(source_.size(), 0.0);
-    ModelIr whole = int8_model_;
-    whole.golden.reset();
-    LQ_RETURN_IF_ERROR(run_samples(
-        std::move(whole), source_, options_,
-        [&](size_t done, size_t total) {
-          if (options_.progress) options_.progress("measuring outputs", done, total);
-        },
-        [&](size_t sample, int, const Session& session) {
-          const std::vector<std::vector<float>>& expected = float_outputs_[sample];
-          for (size_t o = 0; o < expected.size(); ++o) {
-            size_t count = 0;
-            const float* values = float_output(session, o, count);
-            if (count != expected[o].size() || session.output(o).dtype != DType::Float32) continue;
-            for (size_t i = 0; i < count; ++i) {
-              const double x = double(expected[o][i]), d = x - double(values[i]);
-              signal[sample] += x * x, noise[sample] += d * d;
-            }
-          }
-        }));
-    return sqnr_db(std::accumulate(signal.begin(), signal.end(), 0.0),
-                   std::accumulate(noise.begin(), noise.end(), 0.0));
   }
 
   /// The product's node in the quantized graph, if it has an int32 bias; otherwise −1.
@@ -256,7 +215,7 @@ class Corrector {
   std::map<std::string, TensorId> by_name_;
   std::vector<SampleMeans> float_means_;  // by product
   std::vector<uint8_t> used_;             // by sample: ran. No vector<bool>: threads write their own
-  std::vector<std::vector<std::vector<float>>> float_outputs_;  // by sample and output; empty: not kept, or not float
+  FloatOutputs float_outputs_;
 };
 
 }  // namespace

@@ -33,13 +33,13 @@ Result<std::optional<FloatShare>> find_float_share(const SensitivityInput& input
     if (layer.macs > 0 && layer.macs <= share * macs && weights_of(layer) <= share * weights) layers.push_back(layer);
   }
   if (layers.empty()) return std::optional<FloatShare>();
-  std::vector<Layer> none;
-  LQ_ASSIGN_OR_RETURN(const double whole, measure_sensitivity(input, none, false));
+  LQ_ASSIGN_OR_RETURN(const FloatOutputs reference, float_outputs(input));
+  LQ_ASSIGN_OR_RETURN(const double whole, output_error(input, reference, *input.wishes));
   FloatShare result;
   result.before_db = decibel(whole);
   result.samples = input.samples->size();
   if (result.before_db >= kHeldDb) return std::optional<FloatShare>();
-  LQ_RETURN_IF_ERROR(measure_sensitivity(input, layers, false).status());
+  LQ_RETURN_IF_ERROR(measure_sensitivity(input, reference, whole, layers, false));
   std::stable_sort(layers.begin(), layers.end(),
                    [](const Layer& a, const Layer& b) { return a.gain * b.macs > b.gain * a.macs; });
   double spent = 0, stored = 0;
@@ -53,9 +53,7 @@ Result<std::optional<FloatShare>> find_float_share(const SensitivityInput& input
   std::sort(result.nodes.begin(), result.nodes.end());
   result.mac_share = spent / macs;
   const NodeRequests wishes = with_float(*input.wishes, result.nodes, "measured");
-  SensitivityInput together = input;
-  together.wishes = &wishes;
-  LQ_ASSIGN_OR_RETURN(const double rest, measure_sensitivity(together, none, false));
+  LQ_ASSIGN_OR_RETURN(const double rest, output_error(input, reference, wishes));
   result.after_db = decibel(rest);
   if (result.after_db < result.before_db + kLeastGainDb) return std::optional<FloatShare>();
   return std::optional<FloatShare>(std::move(result));

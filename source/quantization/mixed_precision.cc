@@ -226,7 +226,9 @@ Result<NodeRequests> search_mixed_precision(const SensitivityInput& input, const
   if (fine) return *input.wishes;
   LQ_ASSIGN_OR_RETURN(std::vector<Layer> layers, find_layers(input));
   if (layers.empty()) return *input.wishes;  // what is int8 was asked for
-  LQ_RETURN_IF_ERROR(measure_sensitivity(input, layers).status());
+  LQ_ASSIGN_OR_RETURN(const FloatOutputs reference, float_outputs(input));
+  LQ_ASSIGN_OR_RETURN(const double whole, output_error(input, reference, *input.wishes));
+  LQ_RETURN_IF_ERROR(measure_sensitivity(input, reference, whole, layers));
   const std::vector<size_t> ranked = rank(layers);
   LQ_ASSIGN_OR_RETURN(std::vector<size_t> nodes, search.shortest_prefix(ranked));
   LQ_RETURN_IF_ERROR(search.thin_out(nodes, layers));

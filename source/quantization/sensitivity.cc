@@ -37,69 +37,6 @@ double elements(const Graph& graph, TensorId id) {
   return id == kNoTensor ? 0.0 : double(std::max<int64_t>(element_count(graph.tensor(id).shape), 0));
 }
 
-/// The float model's outputs on the samples, kept so that each candidate costs its own runs only.
-class Reference {
- public:
-  static Result<Reference> create(const SensitivityInput& input) {
-    Reference reference(input);
-    reference.outputs_.resize(input.samples->size());
-    LQ_RETURN_IF_ERROR(run_samples(*input.float_model, *input.samples, reference.run_, nullptr,
-                                   [&](size_t sample, int, const Session& session) {
-                                     if (!reference.is_kept(sample, session)) return;
-                                     reference.outputs_[sample] = reference.values(session);
-                                   }));
-    for (const std::vector<float>& values : reference.outputs_) {
-      for (float v : values) reference.power_ += double(v) * double(v);
-    }
-    return reference;
-  }
-
-  /// Σ (model − float)² / Σ float² over all float outputs and samples, joined in sample order.
-  Result<double> error_of(ModelIr model) const {
-    std::vector<double> errors(outputs_.size(), 0.0);
-    LQ_RETURN_IF_ERROR(
-        run_samples(std::move(model), *input_.samples, run_, nullptr, [&](size_t sample, int, const Session& session) {
-          const std::vector<float>& wanted = outputs_[sample];
-          if (wanted.empty()) return;
-          const std::vector<float> got = values(session);
-          for (size_t i = 0; i < std::min(wanted.size(), got.size()); ++i) {
-            const double d = double(got[i]) - double(wanted[i]);
-            errors[sample] += d * d;
-          }
-        }));
-    double sum = 0;
-    for (double e : errors) sum += e;
-    if (power_ == 0) return sum > 0 ? 1.0 : 0.0;
-    return sum / power_;
-  }
-
- private:
-  explicit Reference(const SensitivityInput& input) : input_(input) { run_.run = input.run; }
-
-  /// Large outputs (segmentation, images) are kept of fewer samples; which ones does not depend on threads.
-  static bool is_kept(size_t sample, const Session& session) {
-    size_t floats = 0, count = 0;
-    for (size_t o = 0; o < session.output_count(); ++o) float_output(session, o, count), floats += count;
-    return sample < 2 || double(sample + 1) * double(floats) <= double(kKeptFloats);
-  }
-  static std::vector<float> values(const Session& session) {
-    std::vector<float> all;
-    for (size_t o = 0; o < session.output_count(); ++o) {
-      if (session.output(o).dtype != DType::Float32) continue;
-      size_t count = 0;
-      const float* data = float_output(session, o, count);
-      all.insert(all.end(), data, data + count);
-    }
-    return all;
-  }
-
-  static constexpr size_t kKeptFloats = size_t(1) << 26;  // 256 MB
-  const SensitivityInput& input_;
-  MeasureOptions run_;
-  std::vector<std::vector<float>> outputs_;  // by sample; empty: skipped or not kept
-  double power_ = 0;
-};
-
 /// This layer alone in int8: it and its activation are asked for, every other candidate is float.
 NodeRequests only(const SensitivityInput& input, const PrecisionPlan& plan, size_t node) {
   NodeRequests wishes = *input.wishes;
@@ -153,23 +90,32 @@ Result<std::vector<Layer>> find_layers(const SensitivityInput& input) {
   return layers;
 }
 
-Result<double> measure_sensitivity(const SensitivityInput& input, std::vector<Layer>& layers, bool isolated) {
+Result<double> output_error(const SensitivityInput& input, const FloatOutputs& reference, const NodeRequests& wishes) {
+  LQ_ASSIGN_OR_RETURN(ModelIr model, input.build(wishes, BuildStage::kMeasure));
+  MeasureOptions measure;
+  measure.run = input.run;
+  return reference.relative_error(std::move(model), *input.samples, measure);
+}
+
+Result<FloatOutputs> float_outputs(const SensitivityInput& input) {
+  MeasureOptions measure;
+  measure.run = input.run;
+  return FloatOutputs::measure(*input.float_model, *input.samples, measure);
+}
+
+Status measure_sensitivity(const SensitivityInput& input, const FloatOutputs& reference, double whole,
+                           std::vector<Layer>& layers, bool isolated) {
   const PrecisionPlan plan = plan_precision(input.float_model->main(), *input.wishes);
-  LQ_ASSIGN_OR_RETURN(const Reference reference, Reference::create(input));
-  const auto error_with = [&](const NodeRequests& wishes) -> Result<double> {
-    LQ_ASSIGN_OR_RETURN(ModelIr model, input.build(wishes, BuildStage::kMeasure));
-    return reference.error_of(std::move(model));
-  };
-  LQ_ASSIGN_OR_RETURN(const double whole, error_with(*input.wishes));
   for (size_t i = 0; i < layers.size(); ++i) {
     if (isolated) {
-      LQ_ASSIGN_OR_RETURN(layers[i].isolated, error_with(only(input, plan, layers[i].node)));
+      LQ_ASSIGN_OR_RETURN(layers[i].isolated, output_error(input, reference, only(input, plan, layers[i].node)));
     }
-    LQ_ASSIGN_OR_RETURN(const double rest, error_with(with_float(*input.wishes, {layers[i].node}, "measured")));
+    LQ_ASSIGN_OR_RETURN(const double rest,
+                        output_error(input, reference, with_float(*input.wishes, {layers[i].node}, "measured")));
     layers[i].gain = whole - rest;
     if (input.progress) input.progress("measuring layers", i + 1, layers.size());
   }
-  return whole;
+  return {};
 }
 
 }  // namespace lq::quantization

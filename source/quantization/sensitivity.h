@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "calibration/collector.h"
+#include "quantization/float_outputs.h"
 #include "quantization/node_requests.h"
 #include "quantization/precision.h"
 
@@ -41,9 +42,14 @@ struct SensitivityInput {
 /// in execution order, with macs and cost; errors still 0.
 Result<std::vector<Layer>> find_layers(const SensitivityInput& input);
 
-/// Measures gain of each layer and, with `isolated`, that. Returns the whole model's relative error power.
+/// The float model's outputs on the samples: what all errors below are against.
+Result<FloatOutputs> float_outputs(const SensitivityInput& input);
+/// Relative error power of the outputs of the model that follows from these wishes.
+Result<double> output_error(const SensitivityInput& input, const FloatOutputs& reference, const NodeRequests& wishes);
+/// Measures gain of each layer, given the error `whole` of the model as asked for, and, with `isolated`, that.
 /// Deterministic: sums are joined in sample order.
-Result<double> measure_sensitivity(const SensitivityInput& input, std::vector<Layer>& layers, bool isolated = true);
+Status measure_sensitivity(const SensitivityInput& input, const FloatOutputs& reference, double whole,
+                           std::vector<Layer>& layers, bool isolated = true);
 
 /// True if the only output is a row of class scores [N, C]: what counts is which is the largest.
 bool gives_class_scores(const Graph& graph);

@@ -12,11 +12,6 @@ namespace lq::quantization {
 Result<std::optional<double>> trial_sqnr_db(const ModelIr& float_model, const PrecisionPlan& plan, RangeOptions options,
                                             const calibration::DataSource& source, calibration::CollectorOptions run);
 
-/// The same with ranges chosen elsewhere, one a group.
-Result<std::optional<double>> placed_sqnr_db(const ModelIr& float_model, const PrecisionPlan& plan,
-                                             const ParamGroups& groups, const std::vector<GroupRange>& ranges,
-                                             const calibration::DataSource& source, calibration::CollectorOptions run);
-
 struct MethodTrial {
   const ModelIr& float_model;
   const PrecisionPlan& plan;
