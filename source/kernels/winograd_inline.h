@@ -1,6 +1,7 @@
 // The 1-D transforms of Winograd (docs/NUMERICS.md), written once for every vector type. An ISA's file includes this
-// inside its own anonymous namespace behind functions add(a, b), sub(a, b) and shl<n>(a) on its vectors of int16 and
-// int32. m = 4 and 2 outputs a dimension; the scalar twin has the matrices themselves.
+// inside its own anonymous namespace behind functions add(a, b), sub(a, b) and shl<n>(a) on its vectors of int16 (S16)
+// and int32 (S32), and of S32 load_sums(p), times(a, factor) and shift_right(a, bits). m = 4 and 2 outputs a dimension;
+// the scalar twin has the matrices themselves.
 
 /// Bᵀ d.
 template <int kM, typename V>
@@ -83,5 +84,34 @@ static void weights(const WinogradWeightsArgs& a) {
 #pragma GCC unroll 6
       for (int j = 0; j < kSize; ++j) store(a.u + (i * kSize + j) * a.u_position + lane, u[j]);
     }
+  }
+}
+
+/// Columns of a tile's sums, transformed: half[i][j] is what column j gives to output row i. The sum of position (i, j)
+/// of the tile lies at sum + (i·(m + 2) + j)·position.
+template <int kM>
+[[gnu::always_inline]] static inline void transform_sum_columns(const int32_t* sum, ptrdiff_t position,
+                                                                S32 (&half)[kM][kM + 2]) {
+  constexpr int kSize = kM + 2;
+#pragma GCC unroll 6
+  for (int j = 0; j < kSize; ++j) {
+    S32 s[kSize], y[kM];
+#pragma GCC unroll 6
+    for (int i = 0; i < kSize; ++i) s[i] = load_sums(sum + (i * kSize + j) * position);
+    transform_output<kM>(s, y);
+#pragma GCC unroll 4
+    for (int i = 0; i < kM; ++i) half[i][j] = y[i];
+  }
+}
+
+/// The exact sums of output row i of a tile, bias added.
+template <int kM>
+[[gnu::always_inline]] static inline void finish_row(const S32 (&half)[kM][kM + 2], int i, S32 bias, S32 (&y)[kM]) {
+  constexpr int32_t kInverseOf9 = 954437177;  // modulo 2^32
+  transform_output<kM>(half[i], y);
+#pragma GCC unroll 4
+  for (int j = 0; j < kM; ++j) {
+    const S32 scaled = kM == 4 ? times(y[j], kInverseOf9) : y[j];
+    y[j] = add(shift_right(scaled, output_shift<kM>(i) + output_shift<kM>(j)), bias);
   }
 }

@@ -31,6 +31,11 @@ template <int kBits>
   return {_mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
 }
 [[gnu::always_inline]] static inline void store(int16_t* p, S16 v) { store_256(p, v.v); }
+[[gnu::always_inline]] static inline S32 load_sums(const int32_t* p) { return {load_256(p)}; }
+[[gnu::always_inline]] static inline S32 times(S32 a, int32_t factor) {
+  return {_mm256_mullo_epi32(a.v, _mm256_set1_epi32(factor))};
+}
+[[gnu::always_inline]] static inline S32 shift_right(S32 a, int bits) { return {_mm256_srai_epi32(a.v, bits)}; }
 
 #include "kernels/winograd_inline.h"
 
@@ -73,33 +78,46 @@ void transform_columns(const int8_t* const (&row)[kM + 2], int begin, int end, i
 }
 
 template <int kM>
+[[gnu::always_inline]] static inline void store_row(const S8Store<1>& out, bool is_float, const S32 (&y)[kM], int count,
+                                                    ptrdiff_t pixel) {
+  if (!is_float && count == kM) {
+#pragma GCC unroll 2
+    for (int j = 0; j < kM; j += 2) out.store_two(y[j].v, y[j + 1].v, pixel + 8 * j, pixel + 8 * j + 8);
+    return;
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < kM; ++j) {
+    if (j < count) out.store(&y[j].v, pixel + 8 * j);
+  }
+}
+
+/// 8 of the 16 channels.
+template <int kM>
+void output_half(const WinogradOutputArgs& a, const PanelGeometry& g, const Epilogue& e, const int32_t* sum) {
+  const S8Store<1> out(g, e);
+  const S32 bias = load_sums(e.bias);
+  for (int t = 0; t < a.tiles; ++t, sum += kWinogradPanel) {
+    S32 half[kM][kM + 2];
+    transform_sum_columns<kM>(sum, a.sum_position, half);
+    const int count = a.cols - t * kM < kM ? a.cols - t * kM : kM;
+#pragma GCC unroll 4
+    for (int i = 0; i < kM; ++i) {
+      if (i >= a.rows) break;
+      S32 y[kM];
+      finish_row<kM>(half, i, bias, y);
+      store_row<kM>(out, e.float_output, y, count, i * a.y_row + 8 * t * kM);
+    }
+  }
+}
+
+#include "kernels/winograd_rows_inline.h"
+
+template <int kM>
 void input(const WinogradInputArgs& a) {
   constexpr int kSize = kM + 2;
-  const int width = a.tiles * kM + 2;
-  const int begin = a.first_col < 0 ? 0 : a.first_col;
-  const int last = a.first_col + width;
-  const int end = last < a.in_w ? (last < begin ? begin : last) : (a.in_w < begin ? begin : a.in_w);
-  int16_t* const columns = a.rows;
-  int8_t* const padding = reinterpret_cast<int8_t*>(columns + ptrdiff_t(kSize) * 8 * width);
-  const int8_t* row[kSize];
-  bool padded = false;
-  for (int i = 0; i < kSize; ++i) {
-    const int at = a.first_row + i;
-    const bool inside = at >= 0 && at < a.in_h;
-    row[i] = inside ? a.x + ptrdiff_t(at) * a.in_w * 8 : padding;
-    padded |= !inside;
-  }
-  if (padded) __builtin_memset(padding, int(a.zero_point), size_t(a.in_w) * 8);
-  // Columns outside the image are zero, and so is their transform.
-  const int left = end > begin ? begin - a.first_col : width;
-  __builtin_memset(columns, 0, size_t(left) * kSize * 16);
-  if (end > begin) {
-    transform_columns<kM>(row, begin, end, a.zero_point, columns + ptrdiff_t(left) * kSize * 8);
-    const int right = end - a.first_col;
-    __builtin_memset(columns + ptrdiff_t(right) * kSize * 8, 0, size_t(width - right) * kSize * 16);
-  }
+  input_columns<kM>(a);
   for (int t = 0; t < a.tiles; ++t) {
-    const int16_t* tile = columns + ptrdiff_t(t) * kM * kSize * 8;
+    const int16_t* tile = a.rows + ptrdiff_t(t) * kM * kSize * 8;
     int16_t* out = a.v + 8 * t;
 #pragma GCC unroll 3
     for (int i = 0; i < kSize; i += 2) {
@@ -113,78 +131,6 @@ void input(const WinogradInputArgs& a) {
         store_128(out + ((i + 1) * kSize + j) * a.v_position, _mm256_extracti128_si256(v[j].v, 1));
       }
     }
-  }
-}
-
-/// The exact sums of output row i of a tile, bias added.
-template <int kM>
-[[gnu::always_inline]] static inline void finish_row(const S32 (&half)[kM][kM + 2], int i, __m256i bias,
-                                                     __m256i (&acc)[kM]) {
-  S32 y[kM];
-  transform_output<kM>(half[i], y);
-  const __m256i inverse = _mm256_set1_epi32(954437177);  // of 9, modulo 2^32
-#pragma GCC unroll 4
-  for (int j = 0; j < kM; ++j) {
-    const __m256i scaled = kM == 4 ? _mm256_mullo_epi32(y[j].v, inverse) : y[j].v;
-    acc[j] = _mm256_add_epi32(_mm256_srai_epi32(scaled, output_shift<kM>(i) + output_shift<kM>(j)), bias);
-  }
-}
-
-template <int kM>
-[[gnu::always_inline]] static inline void store_row(const S8Store<1>& out, bool is_float, const __m256i (&acc)[kM],
-                                                    int count, ptrdiff_t pixel) {
-  if (!is_float && count == kM) {
-#pragma GCC unroll 2
-    for (int j = 0; j < kM; j += 2) out.store_two(acc[j], acc[j + 1], pixel + 8 * j, pixel + 8 * j + 8);
-    return;
-  }
-#pragma GCC unroll 4
-  for (int j = 0; j < kM; ++j) {
-    if (j < count) out.store(&acc[j], pixel + 8 * j);
-  }
-}
-
-/// 8 of the 16 channels.
-template <int kM>
-void output_half(const WinogradOutputArgs& a, const PanelGeometry& g, const Epilogue& e, const int32_t* sum) {
-  constexpr int kSize = kM + 2;
-  const S8Store<1> out(g, e);
-  const __m256i bias = load_256(e.bias);
-  for (int t = 0; t < a.tiles; ++t, sum += kWinogradPanel) {
-    S32 half[kM][kSize];
-#pragma GCC unroll 6
-    for (int j = 0; j < kSize; ++j) {
-      S32 s[kSize], y[kM];
-#pragma GCC unroll 6
-      for (int i = 0; i < kSize; ++i) s[i].v = load_256(sum + (i * kSize + j) * a.sum_position);
-      transform_output<kM>(s, y);
-#pragma GCC unroll 4
-      for (int i = 0; i < kM; ++i) half[i][j] = y[i];
-    }
-    const int count = a.cols - t * kM < kM ? a.cols - t * kM : kM;
-#pragma GCC unroll 4
-    for (int i = 0; i < kM; ++i) {
-      if (i >= a.rows) break;
-      __m256i acc[kM];
-      finish_row<kM>(half, i, bias, acc);
-      store_row<kM>(out, e.float_output, acc, count, i * a.y_row + 8 * t * kM);
-    }
-  }
-}
-
-template <int kM>
-void output(const WinogradOutputArgs& a) {
-  PanelGeometry g{};
-  g.y_blocked = true;
-  g.y_block = a.y_block;
-  Epilogue e = a.epilogue;
-  for (int h = 0; h < 2 && a.lanes > 8 * h; ++h) {
-    g.lanes = a.lanes - 8 * h;
-    const ptrdiff_t bytes = h * a.y_block * (e.float_output ? 4 : 1);
-    g.y = static_cast<char*>(a.y) + bytes;
-    e.bias = a.epilogue.bias + 8 * h;
-    e.multiplier = a.epilogue.multiplier + 8 * h;
-    output_half<kM>(a, g, e, a.sum + 8 * h);
   }
 }
 

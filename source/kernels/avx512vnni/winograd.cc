@@ -25,49 +25,36 @@ template <int kBits>
   return {_mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))};
 }
 [[gnu::always_inline]] static inline void store(int16_t* p, S16 v) { _mm512_storeu_si512(p, v.v); }
+[[gnu::always_inline]] static inline S32 load_sums(const int32_t* p) { return {_mm512_loadu_si512(p)}; }
+[[gnu::always_inline]] static inline S32 times(S32 a, int32_t factor) {
+  return {_mm512_mullo_epi32(a.v, _mm512_set1_epi32(factor))};
+}
+[[gnu::always_inline]] static inline S32 shift_right(S32 a, int bits) {
+  return {_mm512_srai_epi32(a.v, unsigned(bits))};
+}
 
 #include "kernels/winograd_inline.h"
 
-/// The exact sums of output row i of a tile, bias added.
-template <int kM>
-[[gnu::always_inline]] static inline void finish_row(const S32 (&half)[kM][kM + 2], int i, __m512i bias,
-                                                     __m512i (&acc)[kM][1]) {
-  S32 y[kM];
-  transform_output<kM>(half[i], y);
-  const __m512i inverse = _mm512_set1_epi32(954437177);  // of 9, modulo 2^32
-#pragma GCC unroll 4
-  for (int j = 0; j < kM; ++j) {
-    const __m512i scaled = kM == 4 ? _mm512_mullo_epi32(y[j].v, inverse) : y[j].v;
-    acc[j][0] = _mm512_add_epi32(_mm512_srai_epi32(scaled, unsigned(output_shift<kM>(i) + output_shift<kM>(j))), bias);
-  }
-}
-
 template <int kM>
 void output(const WinogradOutputArgs& a) {
-  constexpr int kSize = kM + 2;
   PanelGeometry g{};
   g.y_blocked = true;
   g.y = a.y, g.y_block = a.y_block, g.lanes = a.lanes;
   const S8Store<1> out(g, a.epilogue);
-  const __m512i bias = _mm512_loadu_si512(a.epilogue.bias);
+  const S32 bias = load_sums(a.epilogue.bias);
   const int32_t* sum = a.sum;
   for (int t = 0; t < a.tiles; ++t, sum += kWinogradPanel) {
-    S32 half[kM][kSize];
-#pragma GCC unroll 6
-    for (int j = 0; j < kSize; ++j) {
-      S32 s[kSize], y[kM];
-#pragma GCC unroll 6
-      for (int i = 0; i < kSize; ++i) s[i].v = _mm512_loadu_si512(sum + (i * kSize + j) * a.sum_position);
-      transform_output<kM>(s, y);
-#pragma GCC unroll 4
-      for (int i = 0; i < kM; ++i) half[i][j] = y[i];
-    }
+    S32 half[kM][kM + 2];
+    transform_sum_columns<kM>(sum, a.sum_position, half);
     const int count = a.cols - t * kM < kM ? a.cols - t * kM : kM;
 #pragma GCC unroll 4
     for (int i = 0; i < kM; ++i) {
       if (i >= a.rows) break;
+      S32 y[kM];
+      finish_row<kM>(half, i, bias, y);
       __m512i acc[kM][1];
-      finish_row<kM>(half, i, bias, acc);
+#pragma GCC unroll 4
+      for (int j = 0; j < kM; ++j) acc[j][0] = y[j].v;
       const ptrdiff_t pixel = i * a.y_row + 8 * t * kM;
       if (count == kM) {
         ptrdiff_t at[kM];

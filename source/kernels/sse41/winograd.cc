@@ -24,6 +24,11 @@ template <int kBits>
 }
 [[gnu::always_inline]] static inline S16 widen(const int8_t* p) { return {_mm_cvtepi8_epi16(load_64(p))}; }
 [[gnu::always_inline]] static inline void store(int16_t* p, S16 v) { store_128(p, v.v); }
+[[gnu::always_inline]] static inline S32 load_sums(const int32_t* p) { return {load_128(p)}; }
+[[gnu::always_inline]] static inline S32 times(S32 a, int32_t factor) {
+  return {_mm_mullo_epi32(a.v, _mm_set1_epi32(factor))};
+}
+[[gnu::always_inline]] static inline S32 shift_right(S32 a, int bits) { return {_mm_srai_epi32(a.v, bits)}; }
 
 #include "kernels/winograd_inline.h"
 
@@ -43,69 +48,18 @@ void transform_columns(const int8_t* const (&row)[kM + 2], int begin, int end, i
   }
 }
 
-template <int kM>
-void input(const WinogradInputArgs& a) {
-  constexpr int kSize = kM + 2;
-  const int width = a.tiles * kM + 2;
-  const int begin = a.first_col < 0 ? 0 : a.first_col;
-  const int last = a.first_col + width;
-  const int end = last < a.in_w ? (last < begin ? begin : last) : (a.in_w < begin ? begin : a.in_w);
-  int16_t* const columns = a.rows;
-  int8_t* const padding = reinterpret_cast<int8_t*>(columns + ptrdiff_t(kSize) * 8 * width);
-  const int8_t* row[kSize];
-  bool padded = false;
-  for (int i = 0; i < kSize; ++i) {
-    const int at = a.first_row + i;
-    const bool inside = at >= 0 && at < a.in_h;
-    row[i] = inside ? a.x + ptrdiff_t(at) * a.in_w * 8 : padding;
-    padded |= !inside;
-  }
-  if (padded) __builtin_memset(padding, int(a.zero_point), size_t(a.in_w) * 8);
-  // Columns outside the image are zero, and so is their transform.
-  const int left = end > begin ? begin - a.first_col : width;
-  __builtin_memset(columns, 0, size_t(left) * kSize * 16);
-  if (end > begin) {
-    transform_columns<kM>(row, begin, end, a.zero_point, columns + ptrdiff_t(left) * kSize * 8);
-    const int right = end - a.first_col;
-    __builtin_memset(columns + ptrdiff_t(right) * kSize * 8, 0, size_t(width - right) * kSize * 16);
-  }
-  for (int t = 0; t < a.tiles; ++t) {
-    const int16_t* tile = columns + ptrdiff_t(t) * kM * kSize * 8;
-    for (int i = 0; i < kSize; ++i) {
-      S16 d[kSize], v[kSize];
-#pragma GCC unroll 6
-      for (int j = 0; j < kSize; ++j) d[j].v = load_128(tile + (j * kSize + i) * 8);
-      transform_input<kM>(d, v);
-#pragma GCC unroll 6
-      for (int j = 0; j < kSize; ++j) store(a.v + 8 * t + (i * kSize + j) * a.v_position, v[j]);
-    }
-  }
-}
-
 /// The exact sums of a tile's outputs of 4 channels, bias added, at acc + 2 · (output).
 template <int kM>
-[[gnu::always_inline]] static inline void finish_tile(const int32_t* sum, ptrdiff_t sum_position, __m128i bias,
+[[gnu::always_inline]] static inline void finish_tile(const int32_t* sum, ptrdiff_t sum_position, S32 bias,
                                                       __m128i* acc) {
-  constexpr int kSize = kM + 2;
-  const __m128i inverse = _mm_set1_epi32(954437177);  // of 9, modulo 2^32
-  S32 half[kM][kSize];
-  for (int j = 0; j < kSize; ++j) {
-    S32 s[kSize], y[kM];
-#pragma GCC unroll 6
-    for (int i = 0; i < kSize; ++i) s[i].v = load_128(sum + (i * kSize + j) * sum_position);
-    transform_output<kM>(s, y);
-#pragma GCC unroll 4
-    for (int i = 0; i < kM; ++i) half[i][j] = y[i];
-  }
+  S32 half[kM][kM + 2];
+  transform_sum_columns<kM>(sum, sum_position, half);
 #pragma GCC unroll 4
   for (int i = 0; i < kM; ++i) {
     S32 y[kM];
-    transform_output<kM>(half[i], y);
+    finish_row<kM>(half, i, bias, y);
 #pragma GCC unroll 4
-    for (int j = 0; j < kM; ++j) {
-      const __m128i scaled = kM == 4 ? _mm_mullo_epi32(y[j].v, inverse) : y[j].v;
-      acc[2 * (kM * i + j)] = _mm_add_epi32(_mm_srai_epi32(scaled, output_shift<kM>(i) + output_shift<kM>(j)), bias);
-    }
+    for (int j = 0; j < kM; ++j) acc[2 * (kM * i + j)] = y[j].v;
   }
 }
 
@@ -113,7 +67,7 @@ template <int kM>
 template <int kM>
 void output_half(const WinogradOutputArgs& a, const PanelGeometry& g, const Epilogue& e, const int32_t* sum) {
   const S8Store<1> out(g, e);
-  const __m128i bias[2] = {load_128(e.bias), load_128(e.bias + 4)};
+  const S32 bias[2] = {load_sums(e.bias), load_sums(e.bias + 4)};
   for (int t = 0; t < a.tiles; ++t, sum += kWinogradPanel) {
     __m128i acc[kM * kM][2];
     for (int h = 0; h < 2; ++h) finish_tile<kM>(sum + 4 * h, a.sum_position, bias[h], &acc[0][h]);
@@ -130,18 +84,22 @@ void output_half(const WinogradOutputArgs& a, const PanelGeometry& g, const Epil
   }
 }
 
+#include "kernels/winograd_rows_inline.h"
+
 template <int kM>
-void output(const WinogradOutputArgs& a) {
-  PanelGeometry g{};
-  g.y_blocked = true;
-  g.y_block = a.y_block;
-  Epilogue e = a.epilogue;
-  for (int h = 0; h < 2 && a.lanes > 8 * h; ++h) {
-    g.lanes = a.lanes - 8 * h;
-    g.y = static_cast<char*>(a.y) + h * a.y_block * (e.float_output ? 4 : 1);
-    e.bias = a.epilogue.bias + 8 * h;
-    e.multiplier = a.epilogue.multiplier + 8 * h;
-    output_half<kM>(a, g, e, a.sum + 8 * h);
+void input(const WinogradInputArgs& a) {
+  constexpr int kSize = kM + 2;
+  input_columns<kM>(a);
+  for (int t = 0; t < a.tiles; ++t) {
+    const int16_t* tile = a.rows + ptrdiff_t(t) * kM * kSize * 8;
+    for (int i = 0; i < kSize; ++i) {
+      S16 d[kSize], v[kSize];
+#pragma GCC unroll 6
+      for (int j = 0; j < kSize; ++j) d[j].v = load_128(tile + (j * kSize + i) * 8);
+      transform_input<kM>(d, v);
+#pragma GCC unroll 6
+      for (int j = 0; j < kSize; ++j) store(a.v + 8 * t + (i * kSize + j) * a.v_position, v[j]);
+    }
   }
 }
 
