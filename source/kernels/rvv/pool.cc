@@ -1,90 +1,54 @@
 // Blocked pools and Resize: eight lanes, which every processor has in a half register of bytes or two of words.
+#include "kernels/pool_inline.h"
 #include "kernels/rvv/elementwise_rvv.h"
 
 namespace lq::rvv {
 namespace {
 
-/// Calls f(block) for each valid tap of one output, in row-major order.
-template <typename T, typename F>
-inline void for_taps(const T* x, const PoolTaps& row, const PoolTaps& col, const PoolArgs& a, F f) {
-  const int64_t line_step = static_cast<int64_t>(a.dilation_h) * a.in_w * kBlock;
-  const int64_t step = static_cast<int64_t>(a.dilation_w) * kBlock;
-  const T* line = x + (static_cast<int64_t>(row.first) * a.in_w + col.first) * kBlock;
-  for (int32_t r = 0; r < row.count; ++r, line += line_step) {
-    const T* v = line;
-    for (int32_t c = 0; c < col.count; ++c, v += step) f(v);
+struct Lanes {
+  static vfloat32m2_t all(float v) { return __riscv_vfmv_v_f_f32m2(v, kBlock); }
+  static vfloat32m2_t load(const float* p) { return __riscv_vle32_v_f32m2(p, kBlock); }
+  static void store(float* p, vfloat32m2_t v) { __riscv_vse32_v_f32m2(p, v, kBlock); }
+  static vfloat32m2_t add(vfloat32m2_t a, vfloat32m2_t b) { return __riscv_vfadd_vv_f32m2(a, b, kBlock); }
+  static vfloat32m2_t divide(vfloat32m2_t a, float n) { return __riscv_vfdiv_vf_f32m2(a, n, kBlock); }
+  static vfloat32m2_t greater(vfloat32m2_t v, vfloat32m2_t best) {
+    return __riscv_vmerge_vvm_f32m2(best, v, __riscv_vmfgt_vv_f32m2_b16(v, best, kBlock), kBlock);
   }
-}
 
-/// Calls f(row taps, column taps, output block) for all outputs of rows [begin, end).
-template <typename T, typename F>
-inline void for_outputs(T* y, int32_t begin, int32_t end, const PoolArgs& a, F f) {
-  for (int32_t oh = begin; oh < end; ++oh) {
-    for (int32_t ow = 0; ow < a.out_w; ++ow)
-      f(a.rows[oh], a.cols[ow], y + (static_cast<int64_t>(oh) * a.out_w + ow) * kBlock);
+  static vint8mf2_t least() { return __riscv_vmv_v_x_i8mf2(-128, kBlock); }
+  static vint8mf2_t greatest(vint8mf2_t best, const int8_t* v) {
+    return __riscv_vmax_vv_i8mf2(best, __riscv_vle8_v_i8mf2(v, kBlock), kBlock);
   }
-}
+  static void store(int8_t* p, vint8mf2_t v) { __riscv_vse8_v_i8mf2(p, v, kBlock); }
 
-inline vint32m2_t load8(const int8_t* p) { return __riscv_vsext_vf4_i32m2(__riscv_vle8_v_i8mf2(p, kBlock), kBlock); }
-
-/// R of eight accumulators.
-inline void store8(int8_t* y, vint32m2_t acc, float m, const RoundArgs& r) {
-  vfloat32m2_t t = __riscv_vfmul_vf_f32m2(__riscv_vfcvt_f_x_v_f32m2(acc, kBlock), m, kBlock);
-  t = __riscv_vfmin_vf_f32m2(__riscv_vfmax_vf_f32m2(t, r.low, kBlock), r.high, kBlock);
-  const vint32m2_t q = __riscv_vadd_vx_i32m2(__riscv_vfcvt_x_f_v_i32m2(t, kBlock), r.zero_point, kBlock);
-  __riscv_vse8_v_i8mf2(y, __riscv_vncvt_x_x_w_i8mf2(__riscv_vncvt_x_x_w_i16m1(q, kBlock), kBlock), kBlock);
-}
+  static vint32m2_t all(int32_t v) { return __riscv_vmv_v_x_i32m2(v, kBlock); }
+  static vint32m2_t load_s8(const int8_t* p) {
+    return __riscv_vsext_vf4_i32m2(__riscv_vle8_v_i8mf2(p, kBlock), kBlock);
+  }
+  static vint32m2_t plus(vint32m2_t sum, const int8_t* v) { return __riscv_vadd_vv_i32m2(sum, load_s8(v), kBlock); }
+  static RoundArgs rounder(const RoundArgs& r) { return r; }
+  static void store_scaled(int8_t* y, vint32m2_t sum, float m, const RoundArgs& r) {
+    vfloat32m2_t t = __riscv_vfmul_vf_f32m2(__riscv_vfcvt_f_x_v_f32m2(sum, kBlock), m, kBlock);
+    t = __riscv_vfmin_vf_f32m2(__riscv_vfmax_vf_f32m2(t, r.low, kBlock), r.high, kBlock);
+    const vint32m2_t q = __riscv_vadd_vx_i32m2(__riscv_vfcvt_x_f_v_i32m2(t, kBlock), r.zero_point, kBlock);
+    __riscv_vse8_v_i8mf2(y, __riscv_vncvt_x_x_w_i8mf2(__riscv_vncvt_x_x_w_i16m1(q, kBlock), kBlock), kBlock);
+  }
+};
 
 }  // namespace
 
 void max_pool_f32(const float* x, float* y, int32_t begin, int32_t end, const PoolArgs& a) {
-  for_outputs(y, begin, end, a, [&](const PoolTaps& row, const PoolTaps& col, float* out) {
-    vfloat32m2_t best = __riscv_vfmv_v_f_f32m2(-__builtin_inff(), kBlock);
-    // The scalar twin's expression v > best ? v : best, NaN and zeros of both signs included.
-    for_taps(x, row, col, a, [&](const float* p) {
-      const vfloat32m2_t v = __riscv_vle32_v_f32m2(p, kBlock);
-      best = __riscv_vmerge_vvm_f32m2(best, v, __riscv_vmfgt_vv_f32m2_b16(v, best, kBlock), kBlock);
-    });
-    __riscv_vse32_v_f32m2(out, best, kBlock);
-  });
+  max_pool_f32_of<Lanes>(x, y, begin, end, a);
+}
+void average_pool_f32(const float* x, float* y, int32_t begin, int32_t end, const PoolArgs& a) {
+  average_pool_f32_of<Lanes>(x, y, begin, end, a);
 }
 
 void max_pool_s8(const int8_t* x, int8_t* y, int32_t begin, int32_t end, const PoolArgs& a) {
-  for_outputs(y, begin, end, a, [&](const PoolTaps& row, const PoolTaps& col, int8_t* out) {
-    vint8mf2_t best = __riscv_vmv_v_x_i8mf2(-128, kBlock);
-    for_taps(x, row, col, a,
-             [&](const int8_t* p) { best = __riscv_vmax_vv_i8mf2(best, __riscv_vle8_v_i8mf2(p, kBlock), kBlock); });
-    __riscv_vse8_v_i8mf2(out, best, kBlock);
-  });
+  max_pool_s8_of<Lanes>(x, y, begin, end, a);
 }
-
-void average_pool_f32(const float* x, float* y, int32_t begin, int32_t end, const PoolArgs& a) {
-  for_outputs(y, begin, end, a, [&](const PoolTaps& row, const PoolTaps& col, float* out) {
-    float partial[8][kBlock] = {};
-    uint32_t k = 0;  // tap k adds to partial k % 8
-    for_taps(x, row, col, a, [&](const float* v) {
-      float* p = partial[k++ & 7];
-      const vfloat32m2_t sum =
-          __riscv_vfadd_vv_f32m2(__riscv_vle32_v_f32m2(p, kBlock), __riscv_vle32_v_f32m2(v, kBlock), kBlock);
-      __riscv_vse32_v_f32m2(p, sum, kBlock);
-    });
-    const auto two = [&](int i, int j) {
-      return __riscv_vfadd_vv_f32m2(__riscv_vle32_v_f32m2(partial[i], kBlock),
-                                    __riscv_vle32_v_f32m2(partial[j], kBlock), kBlock);
-    };
-    const vfloat32m2_t even = __riscv_vfadd_vv_f32m2(two(0, 4), two(2, 6), kBlock);
-    const vfloat32m2_t odd = __riscv_vfadd_vv_f32m2(two(1, 5), two(3, 7), kBlock);
-    const float n = static_cast<float>(static_cast<int64_t>(row.divisor) * col.divisor);
-    __riscv_vse32_v_f32m2(out, __riscv_vfdiv_vf_f32m2(__riscv_vfadd_vv_f32m2(even, odd, kBlock), n, kBlock), kBlock);
-  });
-}
-
 void average_pool_s8(const int8_t* x, int8_t* y, int32_t begin, int32_t end, const PoolArgs& a) {
-  for_outputs(y, begin, end, a, [&](const PoolTaps& row, const PoolTaps& col, int8_t* out) {
-    vint32m2_t acc = __riscv_vmv_v_x_i32m2(-(row.count * col.count * a.zero_x), kBlock);
-    for_taps(x, row, col, a, [&](const int8_t* v) { acc = __riscv_vadd_vv_i32m2(acc, load8(v), kBlock); });
-    store8(out, acc, a.multiplier[row.slot * a.col_slots + col.slot], a.round);
-  });
+  average_pool_s8_of<Lanes>(x, y, begin, end, a);
 }
 
 void resize_s8(const int8_t* x, int8_t* y, int32_t begin, int32_t end, const ResizeArgs& a) {
@@ -105,12 +69,12 @@ void resize_s8(const int8_t* x, int8_t* y, int32_t begin, int32_t end, const Res
         vint32m2_t sum = __riscv_vmv_v_x_i32m2(0, kBlock);
         for (int32_t c = 0; c < a.cols.taps; ++c) {
           const int32_t col = ow * a.cols.taps + c;
-          const vint32m2_t v = load8(line + static_cast<int64_t>(a.cols.index[col]) * kBlock);
+          const vint32m2_t v = Lanes::load_s8(line + static_cast<int64_t>(a.cols.index[col]) * kBlock);
           sum = __riscv_vmacc_vx_i32m2(sum, a.cols.weight[col], v, kBlock);
         }
         acc = __riscv_vmacc_vx_i32m2(acc, a.rows.weight[row], sum, kBlock);
       }
-      store8(out, acc, a.multiplier, a.round);
+      Lanes::store_scaled(out, acc, a.multiplier, a.round);
     }
   }
 }
