@@ -80,13 +80,8 @@ __attribute__((noinline)) void tile(const ConvStepsArgs& a, const S8Store<kBlock
 template <int kPixels, int kBlocks>
 void run(const ConvStepsArgs& a) {
   const S8Store<kBlocks> out(a.geometry, a.epilogue);
-  for_each_tile<kPixels>(a.geometry, [&](int n, const ptrdiff_t* x_at, const ptrdiff_t* y_at) {
-    if (n == 1) return tile<1, kBlocks>(a, out, x_at, y_at);
-    if (n == 2) return tile<2, kBlocks>(a, out, x_at, y_at);
-    if constexpr (kPixels > 2) {
-      if (n == 3) return tile<3, kBlocks>(a, out, x_at, y_at);
-      tile<4, kBlocks>(a, out, x_at, y_at);
-    }
+  for_each_tile<kPixels>(a.geometry, [&](auto count, const ptrdiff_t* x_at, const ptrdiff_t* y_at) {
+    tile<decltype(count)::value, kBlocks>(a, out, x_at, y_at);
   });
 }
 

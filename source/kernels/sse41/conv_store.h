@@ -119,7 +119,14 @@ struct S8Store {
   }
 };
 
-/// Calls f(count, x_at, y_at) for all pixels in row-major order, in tiles of at most kPixels and as even as possible.
+/// A count known when compiling, as an argument.
+template <int kCount>
+struct Count {
+  static constexpr int value = kCount;
+};
+
+/// Calls f(Count<n>(), x_at, y_at) for all pixels in row-major order, in tiles of n <= kPixels (2 or 4) pixels, as even
+/// as possible.
 template <int kPixels, typename F>
 [[gnu::always_inline]] static inline void for_each_tile(const PanelGeometry& g, const F& f) {
   const int64_t pixels = int64_t(g.rows) * g.cols;
@@ -132,7 +139,12 @@ template <int kPixels, typename F>
       y_at[p] = row * g.y_row + col * g.y_col;
       if (++col == g.cols) col = 0, ++row;
     }
-    f(n, x_at, y_at);
+    if (n == 1) f(Count<1>(), x_at, y_at);
+    if (n == 2) f(Count<2>(), x_at, y_at);
+    if constexpr (kPixels > 2) {
+      if (n == 3) f(Count<3>(), x_at, y_at);
+      if (n == 4) f(Count<4>(), x_at, y_at);
+    }
     left -= n;
   }
 }
