@@ -4,6 +4,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND LQ_KERNEL_FLAGS -fno-tree-reassoc)  # g++ re-associates unrolled integer adds and spills
 endif()
 set(LQ_ISA_FOLDERS scalar)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64|ARM64")
+  set(LQ_ISA_FLAGS_scalar "$<$<CONFIG:Release>:-Os>")  # every such processor has NEON: scalar is the definition, and runs on request
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+  # For processors before SSE4.1, and floats before FMA, where a call of fmaf a term decides: -O3 makes nothing of it but bytes.
+  set(LQ_ISA_FLAGS_scalar "$<$<CONFIG:Release>:-O2;-ftree-vectorize;-fvect-cost-model=dynamic>")
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(LQ_AVX512_WARNINGS -Wno-maybe-uninitialized -Wno-uninitialized)  # g++ 12's own header, _mm512_undefined_epi32
 endif()

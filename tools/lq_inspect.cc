@@ -3,8 +3,10 @@
 
 #include "base/file.h"
 #include "calibration/preprocess.h"
+#include "graph/op_forms.h"
 #include "model_args.h"
 #include "runtime/golden.h"
+#include "runtime/prepare_graph.h"
 
 namespace lq::tools {
 namespace {
@@ -142,15 +144,42 @@ nlohmann::json to_json(const Options& o, const ModelIr& ir, const Session& sessi
   return j;
 }
 
-/// For LIBQUANT_OPS: the operators of the file, each once, sorted.
-void print_ops(const ModelIr& ir) {
-  std::set<std::string> ops;
+using FormsOfOps = std::map<Op, unsigned>;
+
+/// The runtime's evaluator of constants, and a note of what it was asked.
+Status evaluate_and_note(void* context, const ModelIr& model, const Graph& graph, const Node& node, std::vector<Bytes>& outputs) {
+  (*static_cast<FormsOfOps*>(context))[node.op] |= op_forms(graph, node);
+  const Evaluator runtime = runtime_evaluator();
+  return runtime.evaluate(runtime.context, model, graph, node, outputs);
+}
+
+/// For LIBQUANT_OPS: the operators of the file with the forms that running it needs, each once, sorted by name. What passes make every
+/// build has; in a model with an If, whose branches may need other forms with other shapes, operators have every form.
+Status print_ops(const ModelIr& ir, const std::map<std::string, Shape>& input_shapes) {
+  FormsOfOps forms;
+  bool branches = false;
   for (const Graph& graph : ir.graphs) {
-    for (const Node& node : graph.nodes) ops.insert(op_name(node.op));
+    for (const Node& node : graph.nodes) forms[node.op], branches |= node.op == Op::If;
   }
+  ModelIr prepared = ir;
+  LQ_RETURN_IF_ERROR(prepare_graph(prepared, input_shapes, Evaluator{evaluate_and_note, &forms}));
+  for (const Graph& graph : prepared.graphs) {
+    for (const Node& node : graph.nodes) forms[node.op] |= op_forms(graph, node);
+  }
+  std::set<std::string> items;
+  for (const auto& [op, bits] : forms) {
+    const bool made_by_passes = op >= Op::Requantize;
+    if (!made_by_passes) items.insert(branches ? op_name(op) : op_forms_item(op, bits));
+  }
+  for (const auto& input : ir.inputs) {
+    if (input.preprocessing) items.insert("Image");
+  }
+  // A list of nothing would build everything.
+  if (items.empty()) items.insert(op_name(Op::Identity));
   std::string line;
-  for (const std::string& op : ops) line += (line.empty() ? "" : ",") + op;
+  for (const std::string& item : items) line += (line.empty() ? "" : ",") + item;
   std::printf("%s\n", line.c_str());
+  return {};
 }
 
 Status run(const Options& o) {
@@ -159,8 +188,8 @@ Status run(const Options& o) {
   LQ_ASSIGN_OR_RETURN(options.input_shapes, o.model.input_shapes());
   LQ_ASSIGN_OR_RETURN(const ModelIr ir, o.model.load());
   if (o.ops) {
-    print_ops(ir);
-    return {};
+    const Status printed = print_ops(ir, options.input_shapes);
+    return printed.ok() ? printed : printed.with_context(o.model.path());
   }
   LQ_ASSIGN_OR_RETURN(const std::shared_ptr<Model> model, in_file(o.model.path(), Model::create(ir)));
   LQ_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, in_file(o.model.path(), Session::create(model, options)));
@@ -185,7 +214,7 @@ int main(int argc, char** argv) {
   app.add_flag("--json", o.json, "print everything as JSON");
   app.add_flag("--kernels", o.kernels, "the kernel of each operator, and what packing chose for it");
   app.add_flag("--tensors", o.tensors, "every tensor: type, shape, quantization parameters");
-  app.add_flag("--ops", o.ops, "its operators in one line and nothing else: what -DLIBQUANT_OPS= takes");
+  app.add_flag("--ops", o.ops, "what it needs of the library, in one line and nothing else: what -DLIBQUANT_OPS= takes");
   app.add_option("--dot", o.dot, "write the graph for Graphviz")->type_name("FILE");
   o.model.add_isa(app);
   return run_tool(app, "lq-inspect", argc, argv, [&] { return run(o); });

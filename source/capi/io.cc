@@ -1,5 +1,6 @@
 // Inputs and outputs: what they are, where they are, the caller's buffers and images.
 #include "capi/handles.h"
+#include "graph/built_ops.h"
 #include "image/preprocess.h"
 
 using namespace lq::capi;
@@ -80,11 +81,14 @@ lq::Status set_image(lq_session& s, size_t index, int32_t batch, const lq::Pixel
   if (batch < 0 || batch >= images)
     return lq::invalid_argument("input '" + tensor.name + "' holds " + std::to_string(images) +
                                 " images, there is no number " + std::to_string(batch));
-  LQ_ASSIGN_OR_RETURN(const lq::PixelBuffer pixels,
-                      lq::preprocess_pixels(view, *preprocessing, tensor.name, tensor.shape, s.allocator));
-  const size_t bytes = size_t(lq::element_count(tensor.shape) / images) * lq::dtype_size(tensor.dtype);
-  return lq::pixels_to_tensor(pixels, *preprocessing, tensor.name, tensor.dtype,
-                              static_cast<uint8_t*>(session.input_data(index)) + size_t(batch) * bytes);
+  if constexpr (lq::kImagesBuilt) {
+    LQ_ASSIGN_OR_RETURN(const lq::PixelBuffer pixels,
+                        lq::preprocess_pixels(view, *preprocessing, tensor.name, tensor.shape, s.allocator));
+    const size_t bytes = size_t(lq::element_count(tensor.shape) / images) * lq::dtype_size(tensor.dtype);
+    return lq::pixels_to_tensor(pixels, *preprocessing, tensor.name, tensor.dtype,
+                                static_cast<uint8_t*>(session.input_data(index)) + size_t(batch) * bytes);
+  }
+  return lq::unsupported("this build of libquant leaves out images; build it with Image in LIBQUANT_OPS");
 }
 
 }  // namespace

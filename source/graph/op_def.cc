@@ -18,6 +18,7 @@ std::span<const OpDef> any_of(std::span<const OpDef> (*table)()) {
 }  // namespace
 
 const OpDef* find_op(Op op) {
+  if (!is_op_built(op)) return nullptr;
   const std::span<const OpDef> families[] = {
       product_ops(), unary_ops(), binary_ops(), quant_ops(), pool_ops(), move_ops(), shape_ops(),
       any_of<Op::Split, Op::Slice, Op::Gather, Op::Pad>(index_ops),

@@ -84,9 +84,10 @@ constexpr OpDef kOps[] = {
     {Op::Where, 3, 3, 1, 1, 0, kFloat, LayoutRule::kLinear, schema::Attrs::NONE, infer_where, nullptr},
     {Op::PRelu, 2, 2, 1, 1, 0, QuantRule::kPRelu, LayoutRule::kSame, schema::Attrs::NONE, infer_prelu, nullptr},
 };
+constexpr auto kBuiltOps = built_rows(kOps);
 
 }  // namespace
 
-std::span<const OpDef> binary_ops() { return kOps; }
+std::span<const OpDef> binary_ops() { return kBuiltOps; }
 
 }  // namespace lq

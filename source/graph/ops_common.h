@@ -1,7 +1,9 @@
 // Shared by the families' files (ops_*.cc): their tables, and helpers of shape functions. Internal to graph/.
 #pragma once
+#include <array>
 #include <span>
 
+#include "graph/built_ops.h"
 #include "graph/op_def.h"
 
 namespace lq {
@@ -23,6 +25,17 @@ std::span<const OpDef> shape_ops();  // Reshape and its like, Shape, Range
 std::span<const OpDef> recurrent_ops();
 std::span<const OpDef> quant_ops();    // Quantize, Dequantize and what runtime passes make
 std::span<const OpDef> control_ops();  // If, Custom
+
+/// A family's rows as this build has them: those of operators it leaves out refer to no function.
+template <size_t kCount>
+constexpr std::array<OpDef, kCount> built_rows(const OpDef (&rows)[kCount]) {
+  std::array<OpDef, kCount> result{};
+  for (size_t i = 0; i < kCount; ++i) {
+    result[i] = rows[i];
+    if (!is_op_built(rows[i].op)) result[i].infer = nullptr, result[i].check_attrs = nullptr;
+  }
+  return result;
+}
 
 /// Arity, presence of what is required, kind and meaning of the attributes. Ids are taken as valid. Errors do not name
 /// the node.

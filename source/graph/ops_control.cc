@@ -23,9 +23,10 @@ constexpr OpDef kOps[] = {
     {Op::Custom, 0, 255, 1, 255, 0, QuantRule::kFloatOnly, LayoutRule::kLinear, schema::Attrs::CustomAttrs,
      infer_custom, check_custom},
 };
+constexpr auto kBuiltOps = built_rows(kOps);
 
 }  // namespace
 
-std::span<const OpDef> control_ops() { return kOps; }
+std::span<const OpDef> control_ops() { return kBuiltOps; }
 
 }  // namespace lq

@@ -141,9 +141,10 @@ constexpr OpDef kOps[] = {
     {Op::Einsum, 1, 255, 1, 1, 0, QuantRule::kFloatOnly, LayoutRule::kLinear, schema::Attrs::EinsumAttrs, infer_einsum,
      nullptr},
 };
+constexpr auto kBuiltOps = built_rows(kOps);
 
 }  // namespace
 
-std::span<const OpDef> einsum_ops() { return kOps; }
+std::span<const OpDef> einsum_ops() { return kBuiltOps; }
 
 }  // namespace lq

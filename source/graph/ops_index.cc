@@ -209,9 +209,10 @@ constexpr OpDef kOps[] = {
     {Op::Gather, 2, 2, 1, 1, 0, kPass, kLinear, schema::Attrs::AxisAttrs, infer_gather, nullptr},
     {Op::Pad, 2, 4, 1, 1, planning({1, 3}), kPass, kLinear, schema::Attrs::PadAttrs, infer_pad, check_pad},
 };
+constexpr auto kBuiltOps = built_rows(kOps);
 
 }  // namespace
 
-std::span<const OpDef> index_ops() { return kOps; }
+std::span<const OpDef> index_ops() { return kBuiltOps; }
 
 }  // namespace lq

@@ -172,9 +172,10 @@ constexpr OpDef kOps[] = {
     {Op::DepthToSpace, 1, 1, 1, 1, 0, kPass, kLinear, schema::Attrs::BlockAttrs, infer_depth_space, check_block},
     {Op::SpaceToDepth, 1, 1, 1, 1, 0, kPass, kLinear, schema::Attrs::BlockAttrs, infer_depth_space, check_block},
 };
+constexpr auto kBuiltOps = built_rows(kOps);
 
 }  // namespace
 
-std::span<const OpDef> move_ops() { return kOps; }
+std::span<const OpDef> move_ops() { return kBuiltOps; }
 
 }  // namespace lq

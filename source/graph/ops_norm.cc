@@ -66,9 +66,10 @@ constexpr OpDef kOps[] = {
     {Op::Softmax, 1, 1, 1, 1, 0, kFloat, kLinear, schema::Attrs::AxisAttrs, infer_softmax, nullptr},
     {Op::LogSoftmax, 1, 1, 1, 1, 0, kFloat, kLinear, schema::Attrs::AxisAttrs, infer_softmax, nullptr},
 };
+constexpr auto kBuiltOps = built_rows(kOps);
 
 }  // namespace
 
-std::span<const OpDef> norm_ops() { return kOps; }
+std::span<const OpDef> norm_ops() { return kBuiltOps; }
 
 }  // namespace lq

@@ -74,9 +74,10 @@ constexpr OpDef kOps[] = {
      nullptr},
     {Op::GlobalMaxPool, 1, 1, 1, 1, 0, QuantRule::kPassThrough, kBlocked, schema::Attrs::NONE, infer_global, nullptr},
 };
+constexpr auto kBuiltOps = built_rows(kOps);
 
 }  // namespace
 
-std::span<const OpDef> pool_ops() { return kOps; }
+std::span<const OpDef> pool_ops() { return kBuiltOps; }
 
 }  // namespace lq

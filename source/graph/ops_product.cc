@@ -158,9 +158,10 @@ constexpr OpDef kOps[] = {
     {Op::Gemm, 2, 3, 1, 1, 0, QuantRule::kProduct, LayoutRule::kLinear, schema::Attrs::GemmAttrs, infer_gemm, nullptr},
     {Op::MatMul, 2, 2, 1, 1, 0, QuantRule::kProduct, LayoutRule::kLinear, schema::Attrs::NONE, infer_matmul, nullptr},
 };
+constexpr auto kBuiltOps = built_rows(kOps);
 
 }  // namespace
 
-std::span<const OpDef> product_ops() { return kOps; }
+std::span<const OpDef> product_ops() { return kBuiltOps; }
 
 }  // namespace lq

@@ -50,9 +50,10 @@ constexpr OpDef kOps[] = {
     {Op::LayoutToBlocked, 1, 1, 1, 1, 0, QuantRule::kPassThrough, LayoutRule::kLinear, kNone, infer_same, nullptr},
     {Op::LayoutToLinear, 1, 1, 1, 1, 0, QuantRule::kPassThrough, LayoutRule::kLinear, kNone, infer_same, nullptr},
 };
+constexpr auto kBuiltOps = built_rows(kOps);
 
 }  // namespace
 
-std::span<const OpDef> quant_ops() { return kOps; }
+std::span<const OpDef> quant_ops() { return kBuiltOps; }
 
 }  // namespace lq

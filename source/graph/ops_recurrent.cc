@@ -94,9 +94,10 @@ constexpr OpDef kOps[] = {
      check_rnn},
     {Op::GRU, 3, 6, 0, 2, 0, QuantRule::kFloatOnly, LayoutRule::kLinear, schema::Attrs::RnnAttrs, infer_gru, check_rnn},
 };
+constexpr auto kBuiltOps = built_rows(kOps);
 
 }  // namespace
 
-std::span<const OpDef> recurrent_ops() { return kOps; }
+std::span<const OpDef> recurrent_ops() { return kBuiltOps; }
 
 }  // namespace lq

@@ -119,9 +119,10 @@ constexpr OpDef kOps[] = {
     {Op::ArgMin, 1, 1, 1, 1, 0, kFloat, LayoutRule::kLinear, schema::Attrs::ArgMaxAttrs, infer_arg, nullptr},
     {Op::TopK, 2, 2, 2, 2, planning({1}), kFloat, LayoutRule::kLinear, schema::Attrs::TopKAttrs, infer_top_k, nullptr},
 };
+constexpr auto kBuiltOps = built_rows(kOps);
 
 }  // namespace
 
-std::span<const OpDef> reduce_ops() { return kOps; }
+std::span<const OpDef> reduce_ops() { return kBuiltOps; }
 
 }  // namespace lq

@@ -151,9 +151,10 @@ constexpr OpDef kOps[] = {
     {Op::Resize, 1, 3, 1, 1, planning({1, 2}), QuantRule::kResize, LayoutRule::kLinear, schema::Attrs::ResizeAttrs,
      infer_resize, check_resize},
 };
+constexpr auto kBuiltOps = built_rows(kOps);
 
 }  // namespace
 
-std::span<const OpDef> resize_ops() { return kOps; }
+std::span<const OpDef> resize_ops() { return kBuiltOps; }
 
 }  // namespace lq

@@ -228,6 +228,7 @@ constexpr OpDef kOps[] = {
     {Op::Range, 3, 3, 1, 1, planning({0, 1, 2}), kFloat, kLinear, kNone, infer_range, nullptr},
     {Op::ConstantOfShape, 2, 2, 1, 1, planning({0}), kFloat, kLinear, kNone, infer_constant_of_shape, nullptr},
 };
+constexpr auto kBuiltOps = built_rows(kOps);
 
 }  // namespace
 
@@ -248,6 +249,6 @@ Result<int64_t> range_count(double start, double limit, double delta) {
   return count > 0 ? int64_t(count) : int64_t(0);
 }
 
-std::span<const OpDef> shape_ops() { return kOps; }
+std::span<const OpDef> shape_ops() { return kBuiltOps; }
 
 }  // namespace lq

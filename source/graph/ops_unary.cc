@@ -90,9 +90,10 @@ constexpr OpDef kOps[] = {
      check_cast},
     {Op::Identity, 1, 1, 1, 1, 0, QuantRule::kPassThrough, LayoutRule::kSame, kNoAttrs, infer_same, nullptr},
 };
+constexpr auto kBuiltOps = built_rows(kOps);
 
 }  // namespace
 
-std::span<const OpDef> unary_ops() { return kOps; }
+std::span<const OpDef> unary_ops() { return kBuiltOps; }
 
 }  // namespace lq

@@ -49,7 +49,7 @@ const KernelRow* find_exact(const char* family, Isa isa) {
   for (int t = 0; t < count; ++t) {
     for (int r = 0; r < tables[t]->count; ++r) {
       const KernelRow& row = tables[t]->rows[r];
-      if (row.isa == isa && std::strcmp(row.family, family) == 0) return &row;
+      if (row.fn != nullptr && row.isa == isa && std::strcmp(row.family, family) == 0) return &row;
     }
   }
   return nullptr;

@@ -13,7 +13,7 @@ struct KernelRow {
   const char* family;  // same arguments, same result bits, e.g. "conv_s8"
   Isa isa;
   int panel_width;  // products: most output channels of one call; 0: not a product
-  KernelFn fn;
+  KernelFn fn;      // nullptr: a selective build leaves the family out (kernels_of_this_build.h)
 };
 
 struct KernelTable {
@@ -25,7 +25,7 @@ struct KernelTable {
 const KernelTable* const* kernel_tables(int* count);
 
 /// The family's row for `isa`, or of the next ISA it includes (fallback_isa), down to the scalar twin; nullptr if the
-/// family doesn't exist.
+/// family doesn't exist or a selective build leaves it out.
 const KernelRow* find_kernel(const char* family, Isa isa);
 
 }  // namespace lq

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/pages.h"
+#include "graph/op_forms.h"
 #include "runtime/memory_planner.h"
 
 namespace lq {
@@ -118,6 +119,7 @@ Status Plan::Builder::prepare_steps() {
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     if (skipped[i]) continue;
     const Node& node = graph.nodes[i];
+    LQ_RETURN_IF_ERROR(check_built(graph, node));
     const PrepareFn prepare = find_prepare(node.op);
     if (prepare == nullptr) {
       return unsupported(node_label(graph, node) + ": the runtime has no operator " + op_name(node.op));

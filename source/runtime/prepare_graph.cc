@@ -128,8 +128,7 @@ void isolate_output(Graph& graph, size_t index) {
   graph.outputs[index] = target;
 }
 
-Status fold_graph(const ModelIr& model, Graph& graph, FoldBudget& budget) {
-  const Evaluator evaluator = runtime_evaluator();
+Status fold_graph(const ModelIr& model, Graph& graph, const Evaluator& evaluator, FoldBudget& budget) {
   std::vector<Node> kept;
   for (Node& node : graph.nodes) {
     std::vector<Bytes> values;
@@ -221,10 +220,10 @@ bool sink_constants(ModelIr& model) {
   return changed;
 }
 
-Status fold_constants(ModelIr& model, FoldBudget& budget) {
+Status fold_constants(ModelIr& model, const Evaluator& evaluator, FoldBudget& budget) {
   for (size_t g = 0; g < model.graphs.size(); ++g) {
     Graph& graph = model.graphs[g];
-    const Status status = fold_graph(model, graph, budget);
+    const Status status = fold_graph(model, graph, evaluator, budget);
     if (status.ok()) continue;
     if (g == 0 || !concerns_branch_only(status)) return status;
     graph.unusable = status.message();  // an error only when the branch is chosen
@@ -257,9 +256,8 @@ void isolate_outputs(ModelIr& model) {
   }
 }
 
-Status prepare_graph(ModelIr& model, const std::map<std::string, Shape>& input_shapes) {
+Status prepare_graph(ModelIr& model, const std::map<std::string, Shape>& input_shapes, const Evaluator& evaluator) {
   const std::set<const uint8_t*> original = constant_addresses(model);
-  const Evaluator evaluator = runtime_evaluator();
   FoldBudget budget(model);
   const bool has_branches = model.graphs.size() > 1;
   LQ_RETURN_IF_ERROR(apply_input_shapes(model.main(), input_shapes));
@@ -271,7 +269,7 @@ Status prepare_graph(ModelIr& model, const std::map<std::string, Shape>& input_s
   for (Graph& graph : model.graphs) remove_dead(graph);
   if (has_branches) LQ_RETURN_IF_ERROR(verify_products(model));
   LQ_RETURN_IF_ERROR(passes::fuse_qdq(model));
-  LQ_RETURN_IF_ERROR(fold_constants(model, budget));
+  LQ_RETURN_IF_ERROR(fold_constants(model, evaluator, budget));
   LQ_RETURN_IF_ERROR(passes::fuse_activation(model));
   isolate_outputs(model);
   for (Graph& graph : model.graphs) remove_dead(graph);

@@ -5,6 +5,7 @@
 
 #include "graph/fold_budget.h"
 #include "graph/graph.h"
+#include "graph/op_def.h"
 
 namespace lq {
 
@@ -18,13 +19,13 @@ bool sink_constants(ModelIr& model);
 
 /// Evaluates every node whose inputs are constants (Dequantize of weights that stayed float) with the runtime's
 /// kernels, within the budget.
-Status fold_constants(ModelIr& model, FoldBudget& budget);
+Status fold_constants(ModelIr& model, const Evaluator& evaluator, FoldBudget& budget);
 
 /// Afterwards every output of the main graph is a constant or written by a node of its own, every output of a branch is
 /// written by a node of its own, and every output of an If exists.
 void isolate_outputs(ModelIr& model);
 
-/// The whole way, in place.
-Status prepare_graph(ModelIr& model, const std::map<std::string, Shape>& input_shapes);
+/// The whole way, in place. `evaluator`: runtime_evaluator(), or one that watches it.
+Status prepare_graph(ModelIr& model, const std::map<std::string, Shape>& input_shapes, const Evaluator& evaluator);
 
 }  // namespace lq

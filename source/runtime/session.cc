@@ -69,7 +69,7 @@ Result<std::unique_ptr<Planned>> make_plan(const Model& model, const SessionOpti
   FpStateGuard fp_state;  // multipliers, tables and folded constants are part of the result
   auto planned = std::make_unique<Planned>();
   planned->ir = model.ir();
-  LQ_RETURN_IF_ERROR(prepare_graph(planned->ir, options.input_shapes));
+  LQ_RETURN_IF_ERROR(prepare_graph(planned->ir, options.input_shapes, runtime_evaluator()));
   LQ_ASSIGN_OR_RETURN(planned->plan,
                       Plan::build(planned->ir, 0, PlanOptions{isa, options.threads, &packs, options.memory}));
   return planned;

@@ -1,5 +1,5 @@
 # Kernels of ARM compile for the systems this machine cannot run: objects for Android and iOS by clang, which needs no SDK since a
-# kernel file includes nothing of one. CLANG, SOURCE_DIR, WORK.
+# kernel file includes nothing of one. CLANG, SOURCE_DIR, HEADERS, WORK.
 file(REMOVE_RECURSE "${WORK}")
 file(MAKE_DIRECTORY "${WORK}")
 set(flags_scalar "")
@@ -15,7 +15,7 @@ foreach(target aarch64-linux-android24 arm64-apple-ios15)
       math(EXPR count "${count} + 1")
       list(JOIN flags_${folder} " " flags)
       string(APPEND script "--target=${target} ${flags} -std=c++20 -ffreestanding -ffp-contract=off -fno-exceptions -fno-rtti -O1 "
-        "-Werror=implicit-function-declaration -I${SOURCE_DIR}/source -c ${file} -o ${WORK}/${count}.o\n")
+        "-Werror=implicit-function-declaration -I${SOURCE_DIR}/source -I${HEADERS} -c ${file} -o ${WORK}/${count}.o\n")
     endforeach()
   endforeach()
 endforeach()

@@ -60,7 +60,7 @@ TEST(FoldConstants, DequantizedWeightsBecomeFloatOnce) {
   const TensorId w = g.weights("w", {2, 2}, {1, 2, 3, 4}, {0.5f, 0.25f}, 0);
   g.output(g.node(Op::Add, {g.input("x", {2, 2}), w}, {2, 2}));
   FoldBudget budget(g.model);
-  ASSERT_TRUE(fold_constants(g.model, budget).ok());
+  ASSERT_TRUE(fold_constants(g.model, runtime_evaluator(), budget).ok());
   ASSERT_EQ(g.graph().nodes.size(), 1u);
   const auto values = constant_floats(g.graph(), g.graph().nodes[0].inputs[1]);
   ASSERT_TRUE(values.has_value());
@@ -74,7 +74,7 @@ TEST(FoldConstants, ConvolutionOfConstants) {
   const TensorId y = g.node(Op::Conv, {x, w}, {1, 1, 1, 2});
   g.output(y);
   FoldBudget budget(g.model);
-  ASSERT_TRUE(fold_constants(g.model, budget).ok());
+  ASSERT_TRUE(fold_constants(g.model, runtime_evaluator(), budget).ok());
   EXPECT_TRUE(g.graph().nodes.empty());
   EXPECT_EQ(*constant_floats(g.graph(), y), (std::vector<float>{21, 42}));
 }
@@ -88,7 +88,7 @@ std::vector<Op> prepared_expands(int64_t floats, int times) {
     y = g.node(Op::Add, {y, g.node(Op::Expand, {one, g.ints("to", {floats})}, {floats})}, {floats});
   }
   g.output(y);
-  const Status status = prepare_graph(g.model, {});
+  const Status status = prepare_graph(g.model, {}, runtime_evaluator());
   EXPECT_TRUE(status.ok()) << status.message();
   return testing::ops_of(g.graph());
 }
@@ -146,7 +146,7 @@ TEST(PrepareGraph, FoldedConstantsAreNamedByContent) {
     g.attrs<schema::CastAttrsT>().to = DType::Float32;
     g.graph().tensor(as_float).name = "k";
     g.output(g.node(Op::Mul, {x, as_float}, {-1, 2}));
-    ASSERT_TRUE(prepare_graph(g.model, {{"x", {n, 2}}}).ok());
+    ASSERT_TRUE(prepare_graph(g.model, {{"x", {n, 2}}}, runtime_evaluator()).ok());
     for (const Tensor& t : g.graph().tensors) {
       if (t.is_constant()) names[n - 2] = t.name;
     }

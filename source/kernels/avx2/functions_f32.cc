@@ -7,6 +7,7 @@
 #include <immintrin.h>
 
 #include "kernels/function_kernels.h"
+#include "kernels/kernels_of_this_build.h"
 #include "kernels/registry.h"
 
 namespace lq {
@@ -124,11 +125,14 @@ void hard_swish_f32(const FunctionF32Args& args) { row<HardSwish>(args); }
 }  // namespace avx2
 
 static const KernelRow kRows[] = {
-    {"exp_f32__avx2", "exp_f32", Isa::kAvx2, 0, reinterpret_cast<KernelFn>(avx2::exp_f32)},
-    {"sigmoid_f32__avx2", "sigmoid_f32", Isa::kAvx2, 0, reinterpret_cast<KernelFn>(avx2::sigmoid_f32)},
-    {"silu_f32__avx2", "silu_f32", Isa::kAvx2, 0, reinterpret_cast<KernelFn>(avx2::silu_f32)},
-    {"hard_sigmoid_f32__avx2", "hard_sigmoid_f32", Isa::kAvx2, 0, reinterpret_cast<KernelFn>(avx2::hard_sigmoid_f32)},
-    {"hard_swish_f32__avx2", "hard_swish_f32", Isa::kAvx2, 0, reinterpret_cast<KernelFn>(avx2::hard_swish_f32)},
+    {"exp_f32__avx2", "exp_f32", Isa::kAvx2, 0, has::kExp ? reinterpret_cast<KernelFn>(avx2::exp_f32) : nullptr},
+    {"sigmoid_f32__avx2", "sigmoid_f32", Isa::kAvx2, 0,
+     has::kSigmoid ? reinterpret_cast<KernelFn>(avx2::sigmoid_f32) : nullptr},
+    {"silu_f32__avx2", "silu_f32", Isa::kAvx2, 0, has::kSilu ? reinterpret_cast<KernelFn>(avx2::silu_f32) : nullptr},
+    {"hard_sigmoid_f32__avx2", "hard_sigmoid_f32", Isa::kAvx2, 0,
+     has::kHardSigmoid ? reinterpret_cast<KernelFn>(avx2::hard_sigmoid_f32) : nullptr},
+    {"hard_swish_f32__avx2", "hard_swish_f32", Isa::kAvx2, 0,
+     has::kHardSwish ? reinterpret_cast<KernelFn>(avx2::hard_swish_f32) : nullptr},
 };
 
 extern const KernelTable kAvx2FunctionKernels;

@@ -1,5 +1,6 @@
 // The AVX512-VNNI rows (Ice Lake, Zen 4 and later). The rest is AVX2's.
 #include "kernels/conv_kernels.h"
+#include "kernels/kernels_of_this_build.h"
 #include "kernels/registry.h"
 
 namespace lq {
@@ -11,10 +12,13 @@ void depthwise_u8(const DepthwiseByteArgs& args);
 
 static const KernelRow kRows[] = {
     {"depthwise_u8_8x8__avx512vnni", "depthwise_u8", Isa::kAvx512Vnni, 8,
-     reinterpret_cast<KernelFn>(avx512vnni::depthwise_u8)},
-    {"conv_u8_6x64__avx512vnni", "conv_u8", Isa::kAvx512Vnni, 64, reinterpret_cast<KernelFn>(avx512vnni::conv_u8)},
-    {"gemm_u8_6x64__avx512vnni", "gemm_u8", Isa::kAvx512Vnni, 64, reinterpret_cast<KernelFn>(avx512vnni::conv_u8)},
-    {"offset_u8__avx512vnni", "offset_u8", Isa::kAvx512Vnni, 0, reinterpret_cast<KernelFn>(avx512vnni::offset_u8)},
+     has::kDepthwiseInt8 ? reinterpret_cast<KernelFn>(avx512vnni::depthwise_u8) : nullptr},
+    {"conv_u8_6x64__avx512vnni", "conv_u8", Isa::kAvx512Vnni, 64,
+     has::kConvInt8 ? reinterpret_cast<KernelFn>(avx512vnni::conv_u8) : nullptr},
+    {"gemm_u8_6x64__avx512vnni", "gemm_u8", Isa::kAvx512Vnni, 64,
+     has::kGemmInt8 ? reinterpret_cast<KernelFn>(avx512vnni::conv_u8) : nullptr},
+    {"offset_u8__avx512vnni", "offset_u8", Isa::kAvx512Vnni, 0,
+     has::kProductInt8 ? reinterpret_cast<KernelFn>(avx512vnni::offset_u8) : nullptr},
 };
 
 extern const KernelTable kAvx512VnniConvKernels;

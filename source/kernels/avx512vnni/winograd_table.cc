@@ -1,4 +1,5 @@
 // The AVX512-VNNI rows of the Winograd families. Inputs are transformed by AVX2's.
+#include "kernels/kernels_of_this_build.h"
 #include "kernels/registry.h"
 #include "kernels/winograd_kernels.h"
 
@@ -12,13 +13,13 @@ void winograd_output(const WinogradOutputArgs& args);
 
 static const KernelRow kRows[] = {
     {"winograd_weights__avx512vnni", "winograd_weights", Isa::kAvx512Vnni, 0,
-     reinterpret_cast<KernelFn>(avx512vnni::winograd_weights)},
+     has::kWinograd ? reinterpret_cast<KernelFn>(avx512vnni::winograd_weights) : nullptr},
     {"winograd23_s8_12x32__avx512vnni", "winograd23_s8", Isa::kAvx512Vnni, 32,
-     reinterpret_cast<KernelFn>(avx512vnni::winograd23_s8)},
+     has::kWinograd ? reinterpret_cast<KernelFn>(avx512vnni::winograd23_s8) : nullptr},
     {"winograd43_s8_12x32__avx512vnni", "winograd43_s8", Isa::kAvx512Vnni, 32,
-     reinterpret_cast<KernelFn>(avx512vnni::winograd43_s8)},
+     has::kWinograd ? reinterpret_cast<KernelFn>(avx512vnni::winograd43_s8) : nullptr},
     {"winograd_output__avx512vnni", "winograd_output", Isa::kAvx512Vnni, 0,
-     reinterpret_cast<KernelFn>(avx512vnni::winograd_output)},
+     has::kWinograd ? reinterpret_cast<KernelFn>(avx512vnni::winograd_output) : nullptr},
 };
 
 extern const KernelTable kAvx512VnniWinogradKernels;

@@ -1,5 +1,6 @@
 // The AVX-VNNI rows: 256-bit vpdpbusd in VEX form (Alder Lake, Sapphire Rapids and later). The rest is AVX2's.
 #include "kernels/conv_kernels.h"
+#include "kernels/kernels_of_this_build.h"
 #include "kernels/registry.h"
 
 namespace lq {
@@ -9,9 +10,12 @@ void depthwise_u8(const DepthwiseByteArgs& args);
 }  // namespace avxvnni
 
 static const KernelRow kRows[] = {
-    {"depthwise_u8_4x8__avxvnni", "depthwise_u8", Isa::kAvxVnni, 8, reinterpret_cast<KernelFn>(avxvnni::depthwise_u8)},
-    {"conv_u8_6x16__avxvnni", "conv_u8", Isa::kAvxVnni, 16, reinterpret_cast<KernelFn>(avxvnni::conv_u8)},
-    {"gemm_u8_6x16__avxvnni", "gemm_u8", Isa::kAvxVnni, 16, reinterpret_cast<KernelFn>(avxvnni::conv_u8)},
+    {"depthwise_u8_4x8__avxvnni", "depthwise_u8", Isa::kAvxVnni, 8,
+     has::kDepthwiseInt8 ? reinterpret_cast<KernelFn>(avxvnni::depthwise_u8) : nullptr},
+    {"conv_u8_6x16__avxvnni", "conv_u8", Isa::kAvxVnni, 16,
+     has::kConvInt8 ? reinterpret_cast<KernelFn>(avxvnni::conv_u8) : nullptr},
+    {"gemm_u8_6x16__avxvnni", "gemm_u8", Isa::kAvxVnni, 16,
+     has::kGemmInt8 ? reinterpret_cast<KernelFn>(avxvnni::conv_u8) : nullptr},
 };
 
 extern const KernelTable kAvxVnniConvKernels;

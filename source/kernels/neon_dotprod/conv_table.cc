@@ -1,5 +1,6 @@
 // The rows on sdot (ARMv8.2 with dotprod: Cortex-A55, A75 and later). The rest is neon's.
 #include "kernels/conv_kernels.h"
+#include "kernels/kernels_of_this_build.h"
 #include "kernels/registry.h"
 
 namespace lq {
@@ -10,11 +11,11 @@ void depthwise_s8x4(const DepthwiseByteArgs& args);
 
 static const KernelRow kRows[] = {
     {"conv_s8x4_6x16__neon_dotprod", "conv_s8x4", Isa::kNeonDotprod, 16,
-     reinterpret_cast<KernelFn>(neon_dotprod::conv_s8x4)},
+     has::kConvInt8 ? reinterpret_cast<KernelFn>(neon_dotprod::conv_s8x4) : nullptr},
     {"gemm_s8x4_6x16__neon_dotprod", "gemm_s8x4", Isa::kNeonDotprod, 16,
-     reinterpret_cast<KernelFn>(neon_dotprod::conv_s8x4)},
+     has::kGemmInt8 ? reinterpret_cast<KernelFn>(neon_dotprod::conv_s8x4) : nullptr},
     {"depthwise_s8x4_4x8__neon_dotprod", "depthwise_s8x4", Isa::kNeonDotprod, 8,
-     reinterpret_cast<KernelFn>(neon_dotprod::depthwise_s8x4)},
+     has::kDepthwiseInt8 ? reinterpret_cast<KernelFn>(neon_dotprod::depthwise_s8x4) : nullptr},
 };
 
 extern const KernelTable kNeonDotprodConvKernels;

@@ -1,4 +1,5 @@
 // The RISC-V V table of elementwise kernels.
+#include "kernels/kernels_of_this_build.h"
 #include "kernels/rvv/elementwise_rvv.h"
 
 namespace lq {
@@ -9,19 +10,19 @@ const ElementwiseKernels& elementwise_kernels_rvv() {
       {"quantize_s8__rvv", kIsa, rvv::quantize_s8},
       {"dequantize_s8__rvv", kIsa, rvv::dequantize_s8},
       {"requantize_s8__rvv", kIsa, rvv::requantize_s8},
-      {"table_s8__rvv", kIsa, rvv::table_u8},
-      {"add_s8__rvv", kIsa, rvv::add_s8},
-      {"mul_s8__rvv", kIsa, rvv::mul_s8},
-      {"prelu_s8__rvv", kIsa, rvv::prelu_s8},
+      {"table_s8__rvv", kIsa, has::kTable ? rvv::table_u8 : nullptr},
+      {"add_s8__rvv", kIsa, has::kAdd ? rvv::add_s8 : nullptr},
+      {"mul_s8__rvv", kIsa, has::kMul ? rvv::mul_s8 : nullptr},
+      {"prelu_s8__rvv", kIsa, has::kPRelu ? rvv::prelu_s8 : nullptr},
       {"to_blocked_b1__rvv", kIsa, rvv::to_blocked_1},
       {"to_blocked_b4__rvv", kIsa, rvv::to_blocked_4},
       {"to_linear_b1__rvv", kIsa, rvv::to_linear_1},
       {"to_linear_b4__rvv", kIsa, rvv::to_linear_4},
-      {"max_pool_f32__rvv", kIsa, rvv::max_pool_f32},
-      {"average_pool_f32__rvv", kIsa, rvv::average_pool_f32},
-      {"max_pool_s8__rvv", kIsa, rvv::max_pool_s8},
-      {"average_pool_s8__rvv", kIsa, rvv::average_pool_s8},
-      {"resize_s8__rvv", kIsa, rvv::resize_s8},
+      {"max_pool_f32__rvv", kIsa, has::kMaxPoolFloat ? rvv::max_pool_f32 : nullptr},
+      {"average_pool_f32__rvv", kIsa, has::kAveragePoolFloat ? rvv::average_pool_f32 : nullptr},
+      {"max_pool_s8__rvv", kIsa, has::kMaxPoolInt8 ? rvv::max_pool_s8 : nullptr},
+      {"average_pool_s8__rvv", kIsa, has::kAveragePoolInt8 ? rvv::average_pool_s8 : nullptr},
+      {"resize_s8__rvv", kIsa, has::kResizeInt8 ? rvv::resize_s8 : nullptr},
   };
   return kTable;
 }

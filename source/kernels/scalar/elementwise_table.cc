@@ -1,4 +1,5 @@
 // The scalar table of elementwise kernels.
+#include "kernels/kernels_of_this_build.h"
 #include "kernels/scalar/elementwise_scalar.h"
 
 namespace lq {
@@ -9,19 +10,19 @@ const ElementwiseKernels& elementwise_kernels_scalar() {
       {"quantize_s8__scalar", kIsa, scalar::quantize_s8},
       {"dequantize_s8__scalar", kIsa, scalar::dequantize_s8},
       {"requantize_s8__scalar", kIsa, scalar::requantize_s8},
-      {"table_s8__scalar", kIsa, scalar::table_u8},
-      {"add_s8__scalar", kIsa, scalar::add_s8},
-      {"mul_s8__scalar", kIsa, scalar::mul_s8},
-      {"prelu_s8__scalar", kIsa, scalar::prelu_s8},
+      {"table_s8__scalar", kIsa, has::kTable ? scalar::table_u8 : nullptr},
+      {"add_s8__scalar", kIsa, has::kAdd ? scalar::add_s8 : nullptr},
+      {"mul_s8__scalar", kIsa, has::kMul ? scalar::mul_s8 : nullptr},
+      {"prelu_s8__scalar", kIsa, has::kPRelu ? scalar::prelu_s8 : nullptr},
       {"to_blocked_b1__scalar", kIsa, scalar::to_blocked_1},
       {"to_blocked_b4__scalar", kIsa, scalar::to_blocked_4},
       {"to_linear_b1__scalar", kIsa, scalar::to_linear_1},
       {"to_linear_b4__scalar", kIsa, scalar::to_linear_4},
-      {"max_pool_f32__scalar", kIsa, scalar::max_pool_f32},
-      {"average_pool_f32__scalar", kIsa, scalar::average_pool_f32},
-      {"max_pool_s8__scalar", kIsa, scalar::max_pool_s8},
-      {"average_pool_s8__scalar", kIsa, scalar::average_pool_s8},
-      {"resize_s8__scalar", kIsa, scalar::resize_s8},
+      {"max_pool_f32__scalar", kIsa, has::kMaxPoolFloat ? scalar::max_pool_f32 : nullptr},
+      {"average_pool_f32__scalar", kIsa, has::kAveragePoolFloat ? scalar::average_pool_f32 : nullptr},
+      {"max_pool_s8__scalar", kIsa, has::kMaxPoolInt8 ? scalar::max_pool_s8 : nullptr},
+      {"average_pool_s8__scalar", kIsa, has::kAveragePoolInt8 ? scalar::average_pool_s8 : nullptr},
+      {"resize_s8__scalar", kIsa, has::kResizeInt8 ? scalar::resize_s8 : nullptr},
   };
   return kTable;
 }

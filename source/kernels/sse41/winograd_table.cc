@@ -1,4 +1,5 @@
 // The SSE4.1 rows of the Winograd families.
+#include "kernels/kernels_of_this_build.h"
 #include "kernels/registry.h"
 #include "kernels/winograd_kernels.h"
 
@@ -12,12 +13,16 @@ void winograd_output(const WinogradOutputArgs& args);
 }  // namespace sse41
 
 static const KernelRow kRows[] = {
-    {"winograd_input__sse41", "winograd_input", Isa::kSse41, 0, reinterpret_cast<KernelFn>(sse41::winograd_input)},
+    {"winograd_input__sse41", "winograd_input", Isa::kSse41, 0,
+     has::kWinograd ? reinterpret_cast<KernelFn>(sse41::winograd_input) : nullptr},
     {"winograd_weights__sse41", "winograd_weights", Isa::kSse41, 0,
-     reinterpret_cast<KernelFn>(sse41::winograd_weights)},
-    {"winograd23_s8_2x16__sse41", "winograd23_s8", Isa::kSse41, 16, reinterpret_cast<KernelFn>(sse41::winograd23_s8)},
-    {"winograd43_s8_2x16__sse41", "winograd43_s8", Isa::kSse41, 16, reinterpret_cast<KernelFn>(sse41::winograd43_s8)},
-    {"winograd_output__sse41", "winograd_output", Isa::kSse41, 0, reinterpret_cast<KernelFn>(sse41::winograd_output)},
+     has::kWinograd ? reinterpret_cast<KernelFn>(sse41::winograd_weights) : nullptr},
+    {"winograd23_s8_2x16__sse41", "winograd23_s8", Isa::kSse41, 16,
+     has::kWinograd ? reinterpret_cast<KernelFn>(sse41::winograd23_s8) : nullptr},
+    {"winograd43_s8_2x16__sse41", "winograd43_s8", Isa::kSse41, 16,
+     has::kWinograd ? reinterpret_cast<KernelFn>(sse41::winograd43_s8) : nullptr},
+    {"winograd_output__sse41", "winograd_output", Isa::kSse41, 0,
+     has::kWinograd ? reinterpret_cast<KernelFn>(sse41::winograd_output) : nullptr},
 };
 
 extern const KernelTable kSse41WinogradKernels;

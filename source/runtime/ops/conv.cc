@@ -1,4 +1,5 @@
 // Conv and the part of its preparation it shares with ConvTranspose.
+#include "graph/built_ops.h"
 #include "kernels/registry.h"
 #include "runtime/ops/conv_depthwise.h"
 #include "runtime/ops/conv_run.h"
@@ -9,6 +10,11 @@
 
 namespace lq {
 namespace {
+
+// What a selective build leaves out here check_built has refused before.
+constexpr bool kInt8Built = any_form_built<kFormInt8, Op::Conv, Op::ConvTranspose>(),
+               kFloatBuilt = any_form_built<kFormFloat, Op::Conv, Op::ConvTranspose>(),
+               kWinogradBuilt = any_form_built<kFormWinograd, Op::Conv>();
 
 /// Packed weights of a byte form, behind the sums their bias needs.
 Status pack_bytes(OpPrepare& p, ConvParams& c, const int8_t* source) {
@@ -115,15 +121,19 @@ Status prepare_conv(OpPrepare& p) {
   p.step.integer = integer;
   p.step.macs = saturating_product({shape.batch, shape.oc, shape.oh, shape.ow, shape.icg, shape.kh, shape.kw});
   p.step.finishes_pieces = integer && p.output(0).dtype == DType::Int8;
-  if (is_depthwise(shape)) return prepare_depthwise(p, shape, integer);
-  if (integer) {
+  if (is_depthwise(shape)) {
+    if constexpr (any_form_built<kFormDepthwiseInt8 | kFormDepthwiseFloat, Op::Conv>())
+      return prepare_depthwise(p, shape, integer);
+  }
+  if (kWinogradBuilt && integer) {
     LQ_ASSIGN_OR_RETURN(const bool winograd, prepare_winograd(p, shape));
     if (winograd) return {};
   }
   return prepare_conv_panels(p, shape, conv_phases(shape), false, integer);
 }
 
-constexpr OpRow kRows[] = {{Op::Conv, prepare_conv}, {Op::ConvTranspose, prepare_conv_transpose}};
+constexpr OpRow kRows[] = {{Op::Conv, built<Op::Conv>(&prepare_conv)},
+                           {Op::ConvTranspose, built<Op::ConvTranspose>(&prepare_conv_transpose)}};
 
 }  // namespace
 
@@ -145,9 +155,11 @@ Status prepare_conv_panels(OpPrepare& p, const ConvShape& shape, std::vector<Con
   ConvParams& c = p.make_params<ConvParams>();
   c.plan.shape = shape;
   c.plan.phases = std::move(phases);
-  const StoredRange x = integer && steps_fit(shape) ? stored_range(p.graph, p.node.inputs[0]) : StoredRange{};
-  const KernelRow* row = integer ? integer_product_kernel("conv", p.isa, p.input(1), x, &c.plan.form) : nullptr;
-  if (integer) c.plan.max_width = row->panel_width;
+  const StoredRange x =
+      kInt8Built && integer && steps_fit(shape) ? stored_range(p.graph, p.node.inputs[0]) : StoredRange{};
+  const KernelRow* row =
+      kInt8Built && integer ? integer_product_kernel("conv", p.isa, p.input(1), x, &c.plan.form) : nullptr;
+  if (row != nullptr) c.plan.max_width = row->panel_width;
   c.strides = conv_weight_strides(shape, transposed);
   c.plan.joined = c.plan.form == ProductForm::kS16 && !transposed && joining_pays(shape);
   if (kStepKernelsBuilt && c.plan.form == ProductForm::kS16 && !c.plan.joined && p.input(1).is_constant()) {
@@ -179,7 +191,8 @@ Status prepare_conv_panels(OpPrepare& p, const ConvShape& shape, std::vector<Con
     if (c.plan.scatter) results = std::max(results, align_up(size_t(strip.rows * phase.cols) * 16 * sizeof(float)));
   }
   c.worker_bytes = c.strip_bytes + results;
-  LQ_RETURN_IF_ERROR(integer ? prepare_s8(p, c, *row) : prepare_f32(p, c));
+  if (kInt8Built && integer) LQ_RETURN_IF_ERROR(prepare_s8(p, c, *row));
+  if (kFloatBuilt && !integer) LQ_RETURN_IF_ERROR(prepare_f32(p, c));
   p.step.scratch_bytes = scratch_total(c.packed_bytes + c.start_bytes, c.worker_bytes, p.threads);
   return {};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "graph/built_ops.h"
 #include "kernels/registry.h"
 #include "runtime/ops/conv_pack.h"
 #include "runtime/ops/conv_run.h"
@@ -254,7 +255,9 @@ const KernelRow* byte_kernel(const OpPrepare& p, const ConvShape& s) {
 }  // namespace
 
 Status prepare_depthwise(OpPrepare& p, const ConvShape& shape, bool integer) {
-  if (const KernelRow* row = integer ? byte_kernel(p, shape) : nullptr) {
+  constexpr bool kInt8Built = any_form_built<kFormDepthwiseInt8, Op::Conv>(),
+                 kFloatBuilt = any_form_built<kFormDepthwiseFloat, Op::Conv>();
+  if (const KernelRow* row = kInt8Built && integer ? byte_kernel(p, shape) : nullptr) {
     const std::string family = row->family;
     if (kStepKernelsBuilt && family == "depthwise_taps_u8") return prepare_depthwise_taps(p, shape, *row);
     return prepare_depthwise_bytes(p, shape, *row, family == "depthwise_u8" ? 128 : 0);
@@ -266,7 +269,8 @@ Status prepare_depthwise(OpPrepare& p, const ConvShape& shape, bool integer) {
   LQ_RETURN_IF_ERROR(
       plan_strip(d.phase, shape,
                  {pixel_bytes, kBlock, !integer, shape.batch * shape.in_blocks(), p.threads, kDepthwiseStripBytes}));
-  LQ_RETURN_IF_ERROR(integer ? prepare_s8(p, d) : prepare_f32(p, d));
+  if (kInt8Built && integer) LQ_RETURN_IF_ERROR(prepare_s8(p, d));
+  if (kFloatBuilt && !integer) LQ_RETURN_IF_ERROR(prepare_f32(p, d));
   p.step.scratch_bytes = scratch_total(d.packed_bytes + d.start_bytes, d.worker_bytes, p.threads);
   return {};
 }

@@ -2,6 +2,7 @@
 // zero is an error of the run, and the one quotient that overflows (lowest / −1) wraps too.
 #include <cstring>
 
+#include "graph/built_ops.h"
 #include "runtime/ops/arith_functions.h"
 #include "runtime/ops/elementwise.h"
 #include "runtime/ops/elementwise_s8.h"
@@ -84,13 +85,22 @@ bool is_integer(DType dtype) {
 }  // namespace
 
 Status prepare_add_sub(OpPrepare& p) {
-  if (is_quantized(p.input(0))) return prepare_add_sub_s8(p);
-  return p.node.op == Op::Add ? prepare_repeating<AddFn>(p, "add") : prepare_repeating<SubFn>(p, "sub");
+  if constexpr (any_form_built<kFormInt8, Op::Add, Op::Sub>()) {
+    if (is_quantized(p.input(0))) return prepare_add_sub_s8(p);
+  }
+  if constexpr (any_form_built<kNotInt8, Op::Add>()) {
+    if (p.node.op == Op::Add) return prepare_repeating<AddFn>(p, "add");
+  }
+  if constexpr (any_form_built<kNotInt8, Op::Sub>()) return prepare_repeating<SubFn>(p, "sub");
+  return not_built(p.node);
 }
 
 Status prepare_mul(OpPrepare& p) {
-  if (is_quantized(p.input(0))) return prepare_mul_s8(p);
-  return prepare_repeating<MulFn>(p, "mul");
+  if constexpr (any_form_built<kFormInt8, Op::Mul>()) {
+    if (is_quantized(p.input(0))) return prepare_mul_s8(p);
+  }
+  if constexpr (any_form_built<kNotInt8, Op::Mul>()) return prepare_repeating<MulFn>(p, "mul");
+  return not_built(p.node);
 }
 
 Status prepare_div(OpPrepare& p) {
@@ -110,8 +120,12 @@ Status prepare_mod(OpPrepare& p) {
 }
 
 Status prepare_prelu(OpPrepare& p) {
-  if (is_quantized(p.input(0))) return prepare_prelu_s8(p);
-  return prepare_binary(p, "prelu", number<PReluFn>(p.input(0).dtype));
+  if constexpr (any_form_built<kFormInt8, Op::PRelu>()) {
+    if (is_quantized(p.input(0))) return prepare_prelu_s8(p);
+  }
+  if constexpr (any_form_built<kNotInt8, Op::PRelu>())
+    return prepare_binary(p, "prelu", number<PReluFn>(p.input(0).dtype));
+  return not_built(p.node);
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/built_ops.h"
 #include "kernels/function_kernels.h"
 #include "kernels/registry.h"
 #include "numerics/elementary.h"
@@ -12,6 +13,11 @@
 
 namespace lq {
 namespace {
+
+constexpr bool kAnyInt8 =
+    any_form_built<kFormInt8, Op::Relu, Op::LeakyRelu, Op::Elu, Op::Selu, Op::Sigmoid, Op::HardSigmoid, Op::HardSwish,
+                   Op::Silu, Op::Tanh, Op::Gelu, Op::Erf, Op::Softplus, Op::Sqrt, Op::Exp, Op::Log, Op::Neg, Op::Abs,
+                   Op::Reciprocal, Op::Floor, Op::Ceil, Op::Round, Op::Sign, Op::Sin, Op::Cos>();
 
 struct UnaryParams;
 using RealFunction = double (*)(double x, const UnaryParams& params);
@@ -201,47 +207,67 @@ struct FunctionRow {
   RealFunction function;
 };
 using P = const UnaryParams&;
+/// nullptr, and no code, where a selective build never computes it on floats.
+template <Op kOp, typename F>
+constexpr RealFunction function(F f) {
+  if constexpr (any_form_built<kNotInt8, kOp>()) return f;
+  return nullptr;
+}
 const FunctionRow kFunctions[] = {
-    {Op::Elu, "elu", [](double x, P p) { return elementary::elu(x, double(p.alpha)); }},
-    {Op::Selu, "selu", [](double x, P p) { return elementary::selu(x, double(p.alpha), double(p.gamma)); }},
-    {Op::Sigmoid, "sigmoid", [](double x, P) { return elementary::sigmoid(x); }},
-    {Op::HardSigmoid, "hard_sigmoid",
-     [](double x, P p) { return elementary::hard_sigmoid(x, double(p.alpha), double(p.beta)); }},
-    {Op::HardSwish, "hard_swish", [](double x, P) { return elementary::hard_swish(x); }},
-    {Op::Silu, "silu", [](double x, P) { return elementary::silu(x); }},
-    {Op::Tanh, "tanh", [](double x, P) { return elementary::tanh(x); }},
-    {Op::Gelu, "gelu", [](double x, P p) { return elementary::gelu(x, p.tanh_approximation); }},
-    {Op::Erf, "erf", [](double x, P) { return elementary::erf(x); }},
-    {Op::Softplus, "softplus", [](double x, P) { return elementary::log1p_exp(x); }},
-    {Op::Exp, "exp", [](double x, P) { return elementary::exp(x); }},
-    {Op::Log, "log", [](double x, P) { return elementary::log(x); }},
-    {Op::Sin, "sin", [](double x, P) { return elementary::sin(x); }},
-    {Op::Cos, "cos", [](double x, P) { return elementary::cos(x); }},
+    {Op::Elu, "elu", function<Op::Elu>([](double x, P p) { return elementary::elu(x, double(p.alpha)); })},
+    {Op::Selu, "selu",
+     function<Op::Selu>([](double x, P p) { return elementary::selu(x, double(p.alpha), double(p.gamma)); })},
+    {Op::Sigmoid, "sigmoid", function<Op::Sigmoid>([](double x, P) { return elementary::sigmoid(x); })},
+    {Op::HardSigmoid, "hard_sigmoid", function<Op::HardSigmoid>([](double x, P p) {
+       return elementary::hard_sigmoid(x, double(p.alpha), double(p.beta));
+     })},
+    {Op::HardSwish, "hard_swish", function<Op::HardSwish>([](double x, P) { return elementary::hard_swish(x); })},
+    {Op::Silu, "silu", function<Op::Silu>([](double x, P) { return elementary::silu(x); })},
+    {Op::Tanh, "tanh", function<Op::Tanh>([](double x, P) { return elementary::tanh(x); })},
+    {Op::Gelu, "gelu", function<Op::Gelu>([](double x, P p) { return elementary::gelu(x, p.tanh_approximation); })},
+    {Op::Erf, "erf", function<Op::Erf>([](double x, P) { return elementary::erf(x); })},
+    {Op::Softplus, "softplus", function<Op::Softplus>([](double x, P) { return elementary::log1p_exp(x); })},
+    {Op::Exp, "exp", function<Op::Exp>([](double x, P) { return elementary::exp(x); })},
+    {Op::Log, "log", function<Op::Log>([](double x, P) { return elementary::log(x); })},
+    {Op::Sin, "sin", function<Op::Sin>([](double x, P) { return elementary::sin(x); })},
+    {Op::Cos, "cos", function<Op::Cos>([](double x, P) { return elementary::cos(x); })},
 };
 
+/// The operator's row, for real types or for every number.
+template <Op kOp, typename F>
+Status set_simple(OpPrepare& p, UnaryParams& params, const char* name) {
+  constexpr bool kNumbers = kOp == Op::Relu || kOp == Op::Neg || kOp == Op::Abs || kOp == Op::Sign;
+  if constexpr (!any_form_built<kNotInt8, kOp>()) {
+    return not_built(p.node);
+  } else if constexpr (kNumbers) {
+    return set_row(p, params, name, number<F>(p.input(0).dtype));
+  } else {
+    return set_row(p, params, name, real<F>(p.input(0).dtype));
+  }
+}
+
 Status prepare_simple(OpPrepare& p, UnaryParams& params) {
-  const DType dtype = p.input(0).dtype;
   switch (p.node.op) {
     case Op::Relu:
-      return set_row(p, params, "relu", number<ReluFn>(dtype));
+      return set_simple<Op::Relu, ReluFn>(p, params, "relu");
     case Op::LeakyRelu:
-      return set_row(p, params, "leaky_relu", real<LeakyReluFn>(dtype));
+      return set_simple<Op::LeakyRelu, LeakyReluFn>(p, params, "leaky_relu");
     case Op::Neg:
-      return set_row(p, params, "neg", number<NegFn>(dtype));
+      return set_simple<Op::Neg, NegFn>(p, params, "neg");
     case Op::Abs:
-      return set_row(p, params, "abs", number<AbsFn>(dtype));
+      return set_simple<Op::Abs, AbsFn>(p, params, "abs");
     case Op::Sign:
-      return set_row(p, params, "sign", number<SignFn>(dtype));
+      return set_simple<Op::Sign, SignFn>(p, params, "sign");
     case Op::Sqrt:
-      return set_row(p, params, "sqrt", real<SqrtFn>(dtype));
+      return set_simple<Op::Sqrt, SqrtFn>(p, params, "sqrt");
     case Op::Floor:
-      return set_row(p, params, "floor", real<FloorFn>(dtype));
+      return set_simple<Op::Floor, FloorFn>(p, params, "floor");
     case Op::Ceil:
-      return set_row(p, params, "ceil", real<CeilFn>(dtype));
+      return set_simple<Op::Ceil, CeilFn>(p, params, "ceil");
     case Op::Round:
-      return set_row(p, params, "round", real<RoundFn>(dtype));
+      return set_simple<Op::Round, RoundFn>(p, params, "round");
     case Op::Reciprocal:
-      return set_row(p, params, "reciprocal", real<ReciprocalFn>(dtype));
+      return set_simple<Op::Reciprocal, ReciprocalFn>(p, params, "reciprocal");
     default:
       return unsupported(std::string("no kernel for ") + op_name(p.node.op));
   }
@@ -288,11 +314,14 @@ Status run_clip(const Step& step, const RunContext& context) {
 }  // namespace
 
 Status prepare_unary(OpPrepare& p) {
-  if (is_quantized(p.input(0))) return prepare_table_s8(p);
+  if constexpr (kAnyInt8) {
+    if (is_quantized(p.input(0))) return prepare_table_s8(p);
+  }
   UnaryParams& params = p.make_params<UnaryParams>();
   LQ_RETURN_IF_ERROR(fill_params(p, params));
   for (const FunctionRow& row : kFunctions) {
     if (row.op != p.node.op) continue;
+    if (row.function == nullptr) return not_built(p.node);
     params.function = row.function;
     const DType dtype = p.input(0).dtype;
     params.function_op = row.op;
@@ -314,7 +343,10 @@ Status prepare_unary(OpPrepare& p) {
 }
 
 Status prepare_clip(OpPrepare& p) {
-  if (is_quantized(p.input(0))) return prepare_table_s8(p);
+  if constexpr (any_form_built<kFormInt8, Op::Clip>()) {
+    if (is_quantized(p.input(0))) return prepare_table_s8(p);
+  }
+  if constexpr (!any_form_built<kNotInt8, Op::Clip>()) return not_built(p.node);
   for (size_t i = 1; i <= 2; ++i) {
     if (!p.has_input(i)) continue;
     if (p.input(i).dtype != p.input(0).dtype) return invalid_argument("Clip's bounds must have the type of its input");

@@ -1,6 +1,7 @@
 // Gemm and MatMul: float, int8 by constant weights, int8 by int8 activations.
 #include <algorithm>
 
+#include "graph/built_ops.h"
 #include "kernels/registry.h"
 #include "runtime/ops/matmul_plan.h"
 #include "runtime/ops/product_quant.h"
@@ -9,6 +10,10 @@
 
 namespace lq {
 namespace {
+
+// What a selective build leaves out here check_built has refused before.
+constexpr bool kInt8Built = any_form_built<kFormInt8, Op::Gemm, Op::MatMul>(),
+               kFloatBuilt = any_form_built<kFormFloat, Op::Gemm, Op::MatMul>();
 
 /// Strips of rows that fit a cache beside a panel of b, and enough of them for the threads.
 void plan_rows(MatMulParams& m, int64_t element_bytes, int threads) {
@@ -65,7 +70,7 @@ Status pack_bytes(OpPrepare& p, MatMulParams& m) {
         int8_t* panel = static_cast<int8_t*>(out) + head + i * matrix + m.layout.offset(t);
         pack_tile_bytes(m.shape, m.layout, source + m.shape.b_offset[i], t, panel,
                         static_cast<int32_t*>(out) + i * slots + size_t(t * m.layout.panel));
-        if (!steps) continue;
+        if (!kStepKernelsBuilt || !steps) continue;
         const SortedSteps sorted = sort_steps(panel, panel_steps, m.layout.width(t), kLargestStepByte);
         *counts++ = sorted.counts;
         order = std::copy(sorted.order.begin(), sorted.order.end(), order);
@@ -184,11 +189,12 @@ Status prepare_product(OpPrepare& p, MatMulParams& m, bool integer) {
     }
   }
   m.layout.k = s.k, m.layout.n = s.n;
-  const KernelRow* row = integer ? choose_kernel(p, m) : nullptr;
+  const KernelRow* row = kInt8Built && integer ? choose_kernel(p, m) : nullptr;
   plan_rows(m, strip_element(m.form), p.threads);
   p.step.macs = saturating_product({s.batches(), s.m, s.n, s.k});
   p.step.integer = integer;
-  LQ_RETURN_IF_ERROR(integer ? prepare_s8(p, m, *row) : prepare_f32(p, m));
+  if (kInt8Built && integer) LQ_RETURN_IF_ERROR(prepare_s8(p, m, *row));
+  if (kFloatBuilt && !integer) LQ_RETURN_IF_ERROR(prepare_f32(p, m));
   p.step.scratch_bytes = scratch_total(m.packed_bytes, m.worker_bytes, p.threads);
   return {};
 }
@@ -228,7 +234,8 @@ Status prepare_gemm(OpPrepare& p) {
   return prepare_product(p, m, integer);
 }
 
-constexpr OpRow kRows[] = {{Op::Gemm, prepare_gemm}, {Op::MatMul, prepare_matmul}};
+constexpr OpRow kRows[] = {{Op::Gemm, built<Op::Gemm>(&prepare_gemm)},
+                           {Op::MatMul, built<Op::MatMul>(&prepare_matmul)}};
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // MaxPool, AveragePool, GlobalAveragePool, GlobalMaxPool: geometry as taps an output position, and the blocked 1-D and
 // 2-D path.
+#include "graph/built_ops.h"
 #include "runtime/ops/pool_params.h"
 #include "runtime/ops/quantized.h"
 #include "runtime/ops/tables.h"
@@ -171,10 +172,10 @@ Status prepare_pool(OpPrepare& p) {
   return prepare_pool_strided(p, params);
 }
 
-constexpr OpRow kRows[] = {{Op::MaxPool, prepare_pool},
-                           {Op::AveragePool, prepare_pool},
-                           {Op::GlobalAveragePool, prepare_pool},
-                           {Op::GlobalMaxPool, prepare_pool}};
+constexpr OpRow kRows[] = {{Op::MaxPool, built<Op::MaxPool>(&prepare_pool)},
+                           {Op::AveragePool, built<Op::AveragePool>(&prepare_pool)},
+                           {Op::GlobalAveragePool, built<Op::GlobalAveragePool>(&prepare_pool)},
+                           {Op::GlobalMaxPool, built<Op::GlobalMaxPool>(&prepare_pool)}};
 
 }  // namespace
 

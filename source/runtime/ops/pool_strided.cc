@@ -2,6 +2,7 @@
 // (linear tensors) and of unusual types. The same order of sums as the blocked kernels.
 #include <limits>
 
+#include "graph/built_ops.h"
 #include "kernels/elementwise_inline.h"
 #include "runtime/ops/pool_params.h"
 
@@ -9,6 +10,8 @@ namespace lq {
 namespace {
 
 constexpr size_t kMaxSpatial = 6;
+constexpr bool kAverageInt8 = any_form_built<kFormInt8, Op::AveragePool, Op::GlobalAveragePool>(),
+               kAverageFloat = any_form_built<kFormFloat, Op::AveragePool, Op::GlobalAveragePool>();
 
 /// Positions inside a plane of one window's taps, in row-major order: f(position, its coordinates).
 template <typename F>
@@ -147,12 +150,13 @@ Status prepare_pool_strided(OpPrepare& p, PoolParams& params) {
   const DType dtype = p.input(0).dtype;
   if (params.taps.size() > kMaxSpatial) return unsupported("pooling over more than 6 spatial axes");
   if (params.average) {
-    const RunFn run = dtype == DType::Float32 ? run_average_f32
-                      : dtype == DType::Int8  ? run_average_s8
-                                              : RunFn(nullptr);
+    const RunFn run = kAverageFloat && dtype == DType::Float32 ? run_average_f32
+                      : kAverageInt8 && dtype == DType::Int8   ? run_average_s8
+                                                               : RunFn(nullptr);
     return set_kernel(p, params, "average_pool_strided", dtype, run);
   }
   RunFn run = nullptr;
+  if constexpr (!any_form_built<kEveryForm, Op::MaxPool, Op::GlobalMaxPool>()) return not_built(p.node);
   switch (dtype) {
     case DType::Float32:
       run = run_max<float>;

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 
+#include "graph/built_ops.h"
 #include "runtime/ops/dtype_dispatch.h"
 #include "runtime/ops/partial_sums.h"
 #include "runtime/ops/reduce_s8.h"
@@ -255,9 +256,10 @@ Status make_loops(const OpPrepare& p, ReduceParams& params, bool& none) {
   return make_loop<1>(reduced_dims, {reduced_strides}, params.reduced);
 }
 
-template <typename F>
+template <Op kOp, typename F>
 ReduceKernels select_any(DType dtype) {
   ReduceKernels kernels;
+  if constexpr (built_forms(kOp) == 0) return kernels;
   for_number_type(dtype, [&](auto tag) -> RunFn {
     kernels = kernels_of<F, typename decltype(tag)::type>();
     return &run_reduce;
@@ -266,8 +268,9 @@ ReduceKernels select_any(DType dtype) {
 }
 
 // ONNX sums no 8- or 16-bit integers.
-template <typename F>
+template <Op kOp, typename F>
 ReduceKernels select_sum(DType dtype) {
+  if constexpr (!any_form_built<kNotInt8, kOp>()) return {};
   switch (dtype) {
     case DType::Float32:
       return kernels_of<F, float>();
@@ -296,7 +299,9 @@ Status set_reduction(OpPrepare& p, ReduceParams& params, const char* name, const
 
 Status prepare_reduce(OpPrepare& p) {
   const Tensor& x = p.input(0);
-  if (p.node.op == Op::ReduceMean && is_quantized(x)) return prepare_reduce_mean_s8(p);
+  if constexpr (any_form_built<kFormInt8, Op::ReduceMean>()) {
+    if (p.node.op == Op::ReduceMean && is_quantized(x)) return prepare_reduce_mean_s8(p);
+  }
   if (x.blocked_axis != -1 || p.output(0).blocked_axis != -1)
     return internal_error("blocked tensor at a linear operator");
   ReduceParams& params = p.make_params<ReduceParams>();
@@ -308,17 +313,17 @@ Status prepare_reduce(OpPrepare& p) {
   }
   switch (p.node.op) {
     case Op::ReduceMean:
-      return set_reduction(p, params, "reduce_mean", select_sum<MeanFn>(x.dtype));
+      return set_reduction(p, params, "reduce_mean", select_sum<Op::ReduceMean, MeanFn>(x.dtype));
     case Op::ReduceSum:
-      return set_reduction(p, params, "reduce_sum", select_sum<SumFn>(x.dtype));
+      return set_reduction(p, params, "reduce_sum", select_sum<Op::ReduceSum, SumFn>(x.dtype));
     case Op::ReduceL2:
-      return set_reduction(p, params, "reduce_l2", select_sum<L2Fn>(x.dtype));
+      return set_reduction(p, params, "reduce_l2", select_sum<Op::ReduceL2, L2Fn>(x.dtype));
     case Op::ReduceProd:
-      return set_reduction(p, params, "reduce_prod", select_sum<ProdFn>(x.dtype));
+      return set_reduction(p, params, "reduce_prod", select_sum<Op::ReduceProd, ProdFn>(x.dtype));
     case Op::ReduceMax:
-      return set_reduction(p, params, "reduce_max", select_any<MaxFn>(x.dtype));
+      return set_reduction(p, params, "reduce_max", select_any<Op::ReduceMax, MaxFn>(x.dtype));
     default:
-      return set_reduction(p, params, "reduce_min", select_any<MinFn>(x.dtype));
+      return set_reduction(p, params, "reduce_min", select_any<Op::ReduceMin, MinFn>(x.dtype));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "graph/built_ops.h"
 #include "runtime/ops/broadcast.h"
 #include "runtime/ops/data_copy.h"
 #include "runtime/ops/resize_axes.h"
@@ -210,7 +211,9 @@ Status prepare_resize(OpPrepare& p) {
   const bool same_layout = x.blocked_axis == p.output(0).blocked_axis;
   const bool moves_only = attrs.mode == schema::ResizeMode::Nearest && same_layout;
   const bool crop = attrs.coordinate_mode == schema::CoordinateMode::TfCropAndResize;
-  if (is_quantized(x) && (!moves_only || crop)) return prepare_resize_s8(p);
+  if constexpr (any_form_built<kFormInt8, Op::Resize>()) {
+    if (is_quantized(x) && (!moves_only || crop)) return prepare_resize_s8(p);
+  }
   if (!same_layout) return internal_error("input and output differ in layout");
   LQ_ASSIGN_OR_RETURN(const std::vector<ResampleAxis> axes, resize_axes(p));
   return moves_only ? prepare_nearest(p, axes) : prepare_interpolation(p, axes);

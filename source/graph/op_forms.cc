@@ -1,0 +1,69 @@
+#include "graph/op_forms.h"
+
+#include <algorithm>
+
+#include "graph/built_ops.h"
+
+namespace lq {
+namespace {
+
+bool is_product(Op op) { return op == Op::Conv || op == Op::ConvTranspose || op == Op::Gemm || op == Op::MatMul; }
+bool is_int8(const Tensor& t) { return t.dtype == DType::Int8 && t.quant.has_value(); }
+bool all_ones(const std::vector<int32_t>& v) {
+  return std::all_of(v.begin(), v.end(), [](int32_t x) { return x == 1; });
+}
+
+unsigned product_forms(const Graph& graph, const Node& node) {
+  const Tensor &x = graph.tensor(node.inputs[0]), &w = graph.tensor(node.inputs[1]);
+  const bool int8 = is_int8(x);
+  const bool wide = int8 && (!w.is_constant() || !w.quant || w.quant->qmin < -127);
+  unsigned forms = (int8 ? kFormInt8 : kFormFloat) | (wide ? kFormInt16 : 0u);
+  if (node.op != Op::Conv || w.shape.size() < 3) return forms;
+  const auto& attrs = attrs_as<schema::ConvAttrsT>(node);
+  const Shape& s = w.shape;
+  if (s[1] == 1 && s[0] == attrs.groups) return int8 ? kFormDepthwiseInt8 : kFormDepthwiseFloat;
+  const bool square = s.size() == 4 && s[2] == 3 && s[3] == 3 && attrs.groups == 1;
+  if (int8 && square && all_ones(attrs.strides) && all_ones(attrs.dilations)) forms |= kFormWinograd;
+  return forms;
+}
+
+}  // namespace
+
+unsigned op_forms(const Graph& graph, const Node& node) {
+  if (is_product(node.op)) return product_forms(graph, node);
+  unsigned forms = 0;
+  const auto add = [&](TensorId id, bool constants) {
+    if (id == kNoTensor) return;
+    const Tensor& t = graph.tensor(id);
+    if (t.is_constant() && !constants) return;
+    if (is_int8(t)) forms |= kFormInt8;
+    if (t.dtype == DType::Float32) forms |= kFormFloat;
+  };
+  for (TensorId id : node.inputs) add(id, false);
+  for (TensorId id : node.outputs) add(id, true);
+  return forms != 0 ? forms : unsigned(kFormOther);
+}
+
+std::string op_forms_item(Op op, unsigned forms) {
+  std::string names;
+  for (const OpFormName& f : kOpFormNames) {
+    if ((forms & f.form) != 0 || (forms == 0 && f.form == 0))
+      names += (names.empty() ? ":" : "+") + std::string(f.name);
+  }
+  return op_name(op) + names;
+}
+
+Status not_built(const Node& node) {
+  return internal_error(std::string("this build of libquant lacks a form of ") + op_name(node.op));
+}
+
+Status check_built(const Graph& graph, const Node& node) {
+  if (kEveryOpBuilt) return {};
+  const unsigned missing = op_forms(graph, node) & ~built_forms(node.op);
+  if (missing == 0) return {};
+  const std::string item = op_forms_item(node.op, missing);
+  return unsupported(node_label(graph, node) + " needs " + item +
+                     ", which this build of libquant leaves out; build it with " + item + " in LIBQUANT_OPS");
+}
+
+}  // namespace lq
