@@ -17,6 +17,8 @@ const ElementwiseKernels& elementwise_kernels_avx2() {
       {"to_blocked_b4__avx2", kIsa, avx2::to_blocked_4},
       {"to_linear_b1__avx2", kIsa, avx2::to_linear_1},
       {"to_linear_b4__avx2", kIsa, avx2::to_linear_4},
+      {"move_channels_b1__avx2", kIsa, avx2::move_channels_1},
+      {"move_channels_b4__avx2", kIsa, avx2::move_channels_4},
       {"max_pool_f32__avx2", kIsa, avx2::max_pool_f32},
       {"average_pool_f32__avx2", kIsa, avx2::average_pool_f32},
       {"max_pool_s8__avx2", kIsa, avx2::max_pool_s8},

@@ -1,5 +1,6 @@
 // The RISC-V V table of elementwise kernels.
 #include "kernels/rvv/elementwise_rvv.h"
+#include "kernels/scalar/elementwise_scalar.h"
 
 namespace lq {
 
@@ -17,6 +18,8 @@ const ElementwiseKernels& elementwise_kernels_rvv() {
       {"to_blocked_b4__rvv", kIsa, rvv::to_blocked_4},
       {"to_linear_b1__rvv", kIsa, rvv::to_linear_1},
       {"to_linear_b4__rvv", kIsa, rvv::to_linear_4},
+      {"move_channels_b1__scalar", Isa::kScalar, scalar::move_channels_1},
+      {"move_channels_b4__scalar", Isa::kScalar, scalar::move_channels_4},
       {"max_pool_f32__rvv", kIsa, rvv::max_pool_f32},
       {"average_pool_f32__rvv", kIsa, rvv::average_pool_f32},
       {"max_pool_s8__rvv", kIsa, rvv::max_pool_s8},

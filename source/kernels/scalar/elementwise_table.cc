@@ -17,6 +17,8 @@ const ElementwiseKernels& elementwise_kernels_scalar() {
       {"to_blocked_b4__scalar", kIsa, scalar::to_blocked_4},
       {"to_linear_b1__scalar", kIsa, scalar::to_linear_1},
       {"to_linear_b4__scalar", kIsa, scalar::to_linear_4},
+      {"move_channels_b1__scalar", kIsa, scalar::move_channels_1},
+      {"move_channels_b4__scalar", kIsa, scalar::move_channels_4},
       {"max_pool_f32__scalar", kIsa, scalar::max_pool_f32},
       {"average_pool_f32__scalar", kIsa, scalar::average_pool_f32},
       {"max_pool_s8__scalar", kIsa, scalar::max_pool_s8},
