@@ -30,6 +30,18 @@ bool is_per_image_channel(const Shape& shape, const Shape& output) {
   return std::all_of(shape.begin() + 2, shape.end(), [](int64_t d) { return d == 1; });
 }
 
+/// int8 means over all pixels: they read blocks; what they write is [N, C], linear, or [N, C, 1…], blocked.
+bool is_spatial_mean(const Graph& graph, const Node& node) {
+  if (node.op != Op::ReduceMean || node.input(1) == kNoTensor) return false;
+  const Tensor& x = graph.tensor(node.inputs[0]);
+  const std::optional<std::vector<int64_t>> axes = constant_ints(graph, node.inputs[1]);
+  if (x.dtype != DType::Int8 || !x.quant || !can_be_blocked(x) || !axes || axes->size() != x.shape.size() - 2)
+    return false;  // axes are given once each: shape inference refuses them otherwise
+  return std::all_of(axes->begin(), axes->end(), [&](int64_t axis) {
+    return (axis < 0 ? axis + int64_t(x.shape.size()) : axis) > int64_t(kChannelAxis);
+  });
+}
+
 class LayoutAssigner {
  public:
   explicit LayoutAssigner(Graph& graph)
@@ -88,6 +100,7 @@ bool LayoutAssigner::same_runs_blocked(const Node& node) const {
 }
 
 bool LayoutAssigner::runs_blocked(const Node& node, const OpDef& def) const {
+  if (node.op == Op::ReduceMean) return is_spatial_mean(graph_, node) && blocked_[size_t(node.inputs[0])] != kNoTensor;
   if (def.layout == LayoutRule::kLinear || node.output(0) == kNoTensor || node.input(0) == kNoTensor) return false;
   if (!can_be_blocked(graph_.tensor(node.outputs[0]))) return false;
   if (moves_values(node.op)) return move_runs_blocked(node);
@@ -95,8 +108,8 @@ bool LayoutAssigner::runs_blocked(const Node& node, const OpDef& def) const {
   return can_be_blocked(graph_.tensor(node.inputs[0]));
 }
 
-/// In a blocked operator: the data input of Conv, pools and moves, every operand of Concat, every non-constant one of
-/// an elementwise operator.
+/// In a blocked operator: the data input of Conv, pools, means and moves, every operand of Concat, every non-constant
+/// one of an elementwise operator.
 bool LayoutAssigner::wants_blocked(const Node& node, const OpDef& def, size_t input) const {
   if (def.layout == LayoutRule::kBlocked || (moves_values(node.op) && node.op != Op::Concat)) return input == 0;
   return !(node.op == Op::Clip && input > 0) && !graph_.tensor(node.inputs[input]).is_constant();
@@ -146,8 +159,9 @@ void LayoutAssigner::run() {
       if (inputs[i] != kNoTensor) inputs[i] = in_layout(inputs[i], blocked && wants_blocked(node, *def, i));
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i] != kNoTensor)
-        node.outputs[i] = produce(node.outputs[i], blocked && (i == 0 || node.op == Op::Split));
+      if (node.outputs[i] == kNoTensor) continue;
+      const bool written = blocked && (i == 0 || node.op == Op::Split);
+      node.outputs[i] = produce(node.outputs[i], written && can_be_blocked(graph_.tensor(node.outputs[i])));
     }
     node.inputs = std::move(inputs);
     nodes_.push_back(std::move(node));

@@ -144,6 +144,30 @@ TEST(AssignLayout, GatherOfChannels) {
   EXPECT_THAT(gather(1, false), ElementsAre(kToLinear, Op::Gather, kToBlocked));
 }
 
+/// int8 means over all pixels read blocks; float ones, and means over other axes, read rows.
+TEST(AssignLayout, MeansOverPixels) {
+  const auto ops = [](const std::vector<int64_t>& axes, bool keepdims, const Shape& shape, DType dtype) {
+    GraphBuilder g;
+    const TensorId x = g.node(Op::MaxPool, {g.input("x", kImage, dtype)}, kImage, dtype);
+    const TensorId y = g.node(Op::ReduceMean, {x, g.ints("axes", axes)}, shape, dtype);
+    g.attrs<schema::ReduceAttrsT>().keepdims = keepdims;
+    for (TensorId id : {x, y}) {
+      if (dtype == DType::Int8) g.graph().tensor(id).quant = per_tensor_params(dtype, 1, 0);
+    }
+    g.output(y);
+    EXPECT_TRUE(passes::assign_layout(g.model).ok());
+    EXPECT_EQ(g.graph().tensor(g.graph().outputs[0]).blocked_axis, -1);
+    return ops_of(g.graph());
+  };
+  EXPECT_THAT(ops({2, -1}, false, {1, 2}, DType::Int8), ElementsAre(kToBlocked, Op::MaxPool, Op::ReduceMean));
+  EXPECT_THAT(ops({-2, 3}, true, {1, 2, 1, 1}, DType::Int8),
+              ElementsAre(kToBlocked, Op::MaxPool, Op::ReduceMean, kToLinear));
+  const auto linear = ElementsAre(kToBlocked, Op::MaxPool, kToLinear, Op::ReduceMean);
+  EXPECT_THAT(ops({1, 2}, false, {1, 4}, DType::Int8), linear);
+  EXPECT_THAT(ops({2}, true, {1, 2, 1, 4}, DType::Int8), linear);
+  EXPECT_THAT(ops({2, 3}, false, {1, 2}, DType::Float32), linear);
+}
+
 /// Blocks of one channel would be seven eighths padding.
 TEST(AssignLayout, SplitIntoFewChannelsStaysLinear) {
   for (const int64_t each : {4, 2}) {
