@@ -202,12 +202,12 @@ Status infer_pad(InferContext& c) {
 }
 
 constexpr auto kPass = QuantRule::kPassThrough;
-constexpr auto kLinear = LayoutRule::kLinear;
+constexpr auto kSame = LayoutRule::kSame;
 constexpr OpDef kOps[] = {
-    {Op::Split, 1, 2, 1, 255, planning({1}), kPass, kLinear, schema::Attrs::AxisAttrs, infer_split, nullptr},
-    {Op::Slice, 3, 5, 1, 1, planning({1, 2, 3, 4}), kPass, kLinear, schema::Attrs::NONE, infer_slice, nullptr},
-    {Op::Gather, 2, 2, 1, 1, 0, kPass, kLinear, schema::Attrs::AxisAttrs, infer_gather, nullptr},
-    {Op::Pad, 2, 4, 1, 1, planning({1, 3}), kPass, kLinear, schema::Attrs::PadAttrs, infer_pad, check_pad},
+    {Op::Split, 1, 2, 1, 255, planning({1}), kPass, kSame, schema::Attrs::AxisAttrs, infer_split, nullptr},
+    {Op::Slice, 3, 5, 1, 1, planning({1, 2, 3, 4}), kPass, kSame, schema::Attrs::NONE, infer_slice, nullptr},
+    {Op::Gather, 2, 2, 1, 1, 0, kPass, kSame, schema::Attrs::AxisAttrs, infer_gather, nullptr},
+    {Op::Pad, 2, 4, 1, 1, planning({1, 3}), kPass, kSame, schema::Attrs::PadAttrs, infer_pad, check_pad},
 };
 constexpr auto kBuiltOps = built_rows(kOps);
 

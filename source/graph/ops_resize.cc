@@ -148,7 +148,7 @@ Status infer_resize(InferContext& c) {
 }
 
 constexpr OpDef kOps[] = {
-    {Op::Resize, 1, 3, 1, 1, planning({1, 2}), QuantRule::kResize, LayoutRule::kLinear, schema::Attrs::ResizeAttrs,
+    {Op::Resize, 1, 3, 1, 1, planning({1, 2}), QuantRule::kResize, LayoutRule::kSame, schema::Attrs::ResizeAttrs,
      infer_resize, check_resize},
 };
 constexpr auto kBuiltOps = built_rows(kOps);

@@ -1,6 +1,7 @@
 // Kernels of everything that is not a product: quantize, dequantize, requantize, int8 Add/Mul/PRelu, tables, layout
-// conversion, pools, int8 Resize. Plain structs and functions on contiguous runs; broadcasting, threads and shapes are
-// the business of runtime/ops. Every ISA's kernel equals its scalar twin bit for bit (docs/NUMERICS.md).
+// conversion, channels from block to block, pools, int8 Resize. Plain structs and functions on contiguous runs;
+// broadcasting, threads and shapes are the business of runtime/ops. Every ISA's kernel equals its scalar twin bit for
+// bit (docs/NUMERICS.md).
 #pragma once
 #include "kernels/kernel_types.h"
 
@@ -55,6 +56,13 @@ struct PoolArgs {
   RoundArgs round;
 };
 
+/// What an output block takes from one input block [pixels, 8].
+constexpr uint8_t kNoLane = 0x80;
+struct ChannelSource {
+  const void* x;         // its first pixel
+  uint8_t lane[kBlock];  // by lane of the output: the lane of x that goes there, or kNoLane
+};
+
 /// Taps of one axis of a Resize, `taps` for each output position.
 struct ResizeAxis {
   int32_t taps;
@@ -87,6 +95,9 @@ using ToBlockedFn = void (*)(const void* x, int64_t x_stride, int channels, void
 /// [count, 8] -> `channels` rows, y_stride elements apart.
 using ToLinearFn = void (*)(const void* x, void* y, int64_t y_stride, int channels, int64_t count);
 /// Rows [begin, end) of one output plane.
+/// y[p, i] = x[p, lane[i]] of the one source that has a lane for i, `fill` where none has, for `count` pixels p of an
+/// output block. At most 8 sources.
+using MoveChannelsFn = void (*)(const ChannelSource* sources, int source_count, uint32_t fill, void* y, int64_t count);
 using PoolF32Fn = void (*)(const float* x, float* y, int32_t begin, int32_t end, const PoolArgs& args);
 using PoolS8Fn = void (*)(const int8_t* x, int8_t* y, int32_t begin, int32_t end, const PoolArgs& args);
 using ResizeFn = void (*)(const int8_t* x, int8_t* y, int32_t begin, int32_t end, const ResizeArgs& args);
@@ -108,6 +119,7 @@ struct ElementwiseKernels {
   Kernel<PReluFn> prelu;
   Kernel<ToBlockedFn> to_blocked_1, to_blocked_4;  // by element size
   Kernel<ToLinearFn> to_linear_1, to_linear_4;
+  Kernel<MoveChannelsFn> move_channels_1, move_channels_4;
   Kernel<PoolF32Fn> max_pool_f32, average_pool_f32;
   Kernel<PoolS8Fn> max_pool_s8, average_pool_s8;
   Kernel<ResizeFn> resize_s8;

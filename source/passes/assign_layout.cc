@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/op_def.h"
+#include "passes/blocked_moves.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -29,19 +30,16 @@ bool is_per_image_channel(const Shape& shape, const Shape& output) {
   return std::all_of(shape.begin() + 2, shape.end(), [](int64_t d) { return d == 1; });
 }
 
-/// Concat of NCHWc8 tensors is a copy of whole blocks: along the channels every input but the last must fill its
-/// blocks.
-bool joins_whole_blocks(const Graph& graph, const Node& node) {
-  const Tensor& y = graph.tensor(node.outputs[0]);
-  const int64_t axis = attrs_as<schema::AxisAttrsT>(node).axis;
-  const bool channels = axis == int64_t(kChannelAxis) || axis + int64_t(y.shape.size()) == int64_t(kChannelAxis);
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    if (node.inputs[i] == kNoTensor) return false;
-    const Tensor& x = graph.tensor(node.inputs[i]);
-    if (x.is_constant() || x.dtype != y.dtype || x.shape.size() != y.shape.size()) return false;
-    if (channels && i + 1 < node.inputs.size() && x.shape[kChannelAxis] % 8 != 0) return false;
-  }
-  return y.dtype == DType::Float32 || y.dtype == DType::Int8;
+/// int8 means over all pixels: they read blocks; what they write is [N, C], linear, or [N, C, 1…], blocked.
+bool is_spatial_mean(const Graph& graph, const Node& node) {
+  if (node.op != Op::ReduceMean || node.input(1) == kNoTensor) return false;
+  const Tensor& x = graph.tensor(node.inputs[0]);
+  const std::optional<std::vector<int64_t>> axes = constant_ints(graph, node.inputs[1]);
+  if (x.dtype != DType::Int8 || !x.quant || !can_be_blocked(x) || !axes || axes->size() != x.shape.size() - 2)
+    return false;  // axes are given once each: shape inference refuses them otherwise
+  return std::all_of(axes->begin(), axes->end(), [&](int64_t axis) {
+    return (axis < 0 ? axis + int64_t(x.shape.size()) : axis) > int64_t(kChannelAxis);
+  });
 }
 
 class LayoutAssigner {
@@ -58,6 +56,7 @@ class LayoutAssigner {
  private:
   bool runs_blocked(const Node& node, const OpDef& def) const;
   bool same_runs_blocked(const Node& node) const;
+  bool move_runs_blocked(const Node& node) const;
   bool wants_blocked(const Node& node, const OpDef& def, size_t input) const;
   TensorId in_layout(TensorId id, bool blocked);
   TensorId produce(TensorId id, bool blocked);
@@ -68,12 +67,21 @@ class LayoutAssigner {
   std::vector<Node> nodes_;
 };
 
-/// Elementwise and Concat: blocked as soon as one operand of the output's shape comes blocked and no operand forbids
-/// it.
+/// Concat, Split and their kin: blocked where they can be and most of what they read comes blocked.
+bool LayoutAssigner::move_runs_blocked(const Node& node) const {
+  if (!moves_blocked(graph_, node)) return false;
+  int64_t blocked = 0, linear = 0;
+  for (size_t i = 0; i < (node.op == Op::Concat ? node.inputs.size() : 1); ++i) {
+    const TensorId id = node.inputs[i];
+    (blocked_[size_t(id)] != kNoTensor ? blocked : linear) +=
+        std::max<int64_t>(1, element_count(graph_.tensor(id).shape));
+  }
+  return blocked >= linear;
+}
+
+/// Elementwise: blocked as soon as one operand of the output's shape comes blocked and no operand forbids it.
 bool LayoutAssigner::same_runs_blocked(const Node& node) const {
   const Tensor& y = graph_.tensor(node.outputs[0]);
-  const bool joins = node.op == Op::Concat;
-  if (joins && !joins_whole_blocks(graph_, node)) return false;
   bool comes_blocked = false;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const TensorId id = node.inputs[i];
@@ -82,7 +90,7 @@ bool LayoutAssigner::same_runs_blocked(const Node& node) const {
     if (x.dtype != DType::Float32 && x.dtype != DType::Int8) return false;
     if (x.is_constant()) {
       if (!is_channel_constant(x.shape, y.shape)) return false;
-    } else if (joins || x.shape == y.shape) {
+    } else if (x.shape == y.shape) {
       comes_blocked |= blocked_[size_t(id)] != kNoTensor;
     } else if (!is_per_image_channel(x.shape, y.shape)) {
       return false;
@@ -92,15 +100,18 @@ bool LayoutAssigner::same_runs_blocked(const Node& node) const {
 }
 
 bool LayoutAssigner::runs_blocked(const Node& node, const OpDef& def) const {
+  if (node.op == Op::ReduceMean) return is_spatial_mean(graph_, node) && blocked_[size_t(node.inputs[0])] != kNoTensor;
   if (def.layout == LayoutRule::kLinear || node.output(0) == kNoTensor || node.input(0) == kNoTensor) return false;
   if (!can_be_blocked(graph_.tensor(node.outputs[0]))) return false;
+  if (moves_values(node.op)) return move_runs_blocked(node);
   if (def.layout == LayoutRule::kSame) return same_runs_blocked(node);
   return can_be_blocked(graph_.tensor(node.inputs[0]));
 }
 
-/// In a blocked operator: the data input of Conv and pools, every non-constant operand of an elementwise one.
+/// In a blocked operator: the data input of Conv, pools, means and moves, every operand of Concat, every non-constant
+/// one of an elementwise operator.
 bool LayoutAssigner::wants_blocked(const Node& node, const OpDef& def, size_t input) const {
-  if (def.layout == LayoutRule::kBlocked) return input == 0;
+  if (def.layout == LayoutRule::kBlocked || (moves_values(node.op) && node.op != Op::Concat)) return input == 0;
   return !(node.op == Op::Clip && input > 0) && !graph_.tensor(node.inputs[input]).is_constant();
 }
 
@@ -148,7 +159,9 @@ void LayoutAssigner::run() {
       if (inputs[i] != kNoTensor) inputs[i] = in_layout(inputs[i], blocked && wants_blocked(node, *def, i));
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i] != kNoTensor) node.outputs[i] = produce(node.outputs[i], blocked && i == 0);
+      if (node.outputs[i] == kNoTensor) continue;
+      const bool written = blocked && (i == 0 || node.op == Op::Split);
+      node.outputs[i] = produce(node.outputs[i], written && can_be_blocked(graph_.tensor(node.outputs[i])));
     }
     node.inputs = std::move(inputs);
     nodes_.push_back(std::move(node));

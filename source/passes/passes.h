@@ -31,6 +31,8 @@ Status run_float_pipeline(ModelIr& model);
 Status fuse_qdq(ModelIr& model);
 /// Float Conv/Gemm/MatMul/Add + Relu|Clip -> fused_clamp.
 Status fuse_activation(ModelIr& model);
+/// Reshape, Transpose, Reshape that reorder the channels in groups, or take every g-th -> Gather of channels.
+Status fuse_channel_shuffle(ModelIr& model);
 /// Decides linear or NCHWc8 for each tensor by the operators' LayoutRule and inserts LayoutToBlocked / LayoutToLinear.
 Status assign_layout(ModelIr& model);
 

@@ -6,6 +6,7 @@
 
 #include "base/pages.h"
 #include "graph/op_forms.h"
+#include "runtime/join_moves.h"
 #include "runtime/memory_planner.h"
 
 namespace lq {
@@ -65,8 +66,11 @@ struct Plan::Builder {
   Status init_tensors();
   void share_reinterpreted();
   Status prepare_steps();
+  void drop_steps(const std::vector<bool>& dropped);
+  void join_moves();
   bool fuse(size_t node, const std::vector<int>& uses, std::vector<int>& producer);
   void fuse_elementwise();
+  void touch(const Step& step, int at);
   Status place();
 };
 
@@ -139,6 +143,34 @@ Status Plan::Builder::prepare_steps() {
   return {};
 }
 
+/// Of a node whose step is dropped, step_of_node must not be asked again.
+void Plan::Builder::drop_steps(const std::vector<bool>& dropped) {
+  std::vector<int> place_of(plan.steps_.size(), 0);
+  std::vector<Step> kept;
+  for (size_t s = 0; s < plan.steps_.size(); ++s) {
+    place_of[s] = int(kept.size());
+    if (!dropped[s]) kept.push_back(std::move(plan.steps_[s]));
+  }
+  plan.steps_ = std::move(kept);
+  for (int& step : step_of_node) {
+    if (step >= 0) step = place_of[size_t(step)];
+  }
+}
+
+void Plan::Builder::join_moves() {
+  std::vector<bool> needed = external;
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (root(TensorId(i)) == TensorId(i)) continue;
+    needed[i] = true;
+    needed[size_t(root(TensorId(i)))] = true;
+  }
+  const std::vector<bool> gone = join_channel_moves(plan.steps_, needed);
+  for (int& step : step_of_node) {
+    if (step >= 0 && gone[size_t(step)]) step = -1;
+  }
+  drop_steps(gone);
+}
+
 /// Moves the step of `node` into the product that wrote one of its operands last, if nobody else reads what that wrote:
 /// each piece of the product's output is finished while it is in the cache. The same kernels see the same bytes, so the
 /// values stay. `producer`: the step that writes a storage, by class root, -1 where none does.
@@ -155,6 +187,7 @@ bool Plan::Builder::fuse(size_t node, const std::vector<int>& uses, std::vector<
   }
   const TensorId y = step.outputs[0];
   if (target < 0 || uses[size_t(last)] != 1 || !plan.steps_[size_t(target)].finishes_pieces) return false;
+  if (root(plan.steps_[size_t(target)].outputs[0]) != last) return false;  // pieces of that output are finished only
   // What is shared already, or not in the arena, stays as it is.
   for (TensorId id : {last, y}) {
     if (root(id) != id || external[size_t(id)]) return false;
@@ -189,30 +222,25 @@ void Plan::Builder::fuse_elementwise() {
     const int own = step_of_node[i];
     if (fuse(i, uses, producer)) moved[size_t(own)] = true;
   }
-  std::vector<int> place_of(plan.steps_.size(), 0);
-  std::vector<Step> kept;
-  for (size_t s = 0; s < plan.steps_.size(); ++s) {
-    place_of[s] = int(kept.size());
-    if (!moved[s]) kept.push_back(std::move(plan.steps_[s]));
-  }
-  plan.steps_ = std::move(kept);
-  for (int& step : step_of_node) {
-    if (step >= 0) step = place_of[size_t(step)];
+  drop_steps(moved);
+}
+
+/// The storage of all that `step` reads and writes is alive in plan step `at`.
+void Plan::Builder::touch(const Step& step, int at) {
+  for (const std::vector<TensorId>* ids : {&step.inputs, &step.outputs}) {
+    for (TensorId id : *ids) {
+      if (id == kNoTensor) continue;
+      const size_t r = size_t(root(id));
+      if (first[r] < 0) first[r] = at;
+      last[r] = at;
+    }
   }
 }
 
 Status Plan::Builder::place() {
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const int step = step_of_node[i];
-    if (step < 0) continue;
-    for (const std::vector<TensorId>* ids : {&graph.nodes[i].inputs, &graph.nodes[i].outputs}) {
-      for (TensorId id : *ids) {
-        if (id == kNoTensor) continue;
-        const size_t r = size_t(root(id));
-        if (first[r] < 0) first[r] = step;
-        last[r] = step;
-      }
-    }
+  for (size_t s = 0; s < plan.steps_.size(); ++s) {
+    touch(plan.steps_[s], int(s));
+    for (const Step& fused : plan.steps_[s].fused) touch(fused, int(s));
   }
   std::vector<MemoryRequest> requests;
   std::vector<size_t*> results;
@@ -243,6 +271,7 @@ Result<std::unique_ptr<Plan>> Plan::build(const ModelIr& model, int graph_index,
   LQ_RETURN_IF_ERROR(builder.init_tensors());
   builder.share_reinterpreted();
   LQ_RETURN_IF_ERROR(builder.prepare_steps());
+  builder.join_moves();
   builder.fuse_elementwise();
   LQ_RETURN_IF_ERROR(builder.place());
   return plan;

@@ -271,6 +271,7 @@ Status prepare_graph(ModelIr& model, const std::map<std::string, Shape>& input_s
   LQ_RETURN_IF_ERROR(passes::fuse_qdq(model));
   LQ_RETURN_IF_ERROR(fold_constants(model, evaluator, budget));
   LQ_RETURN_IF_ERROR(passes::fuse_activation(model));
+  LQ_RETURN_IF_ERROR(passes::fuse_channel_shuffle(model));
   isolate_outputs(model);
   for (Graph& graph : model.graphs) remove_dead(graph);
   name_folded_constants(model, original);

@@ -70,10 +70,16 @@ class OpCase {
   template <typename T>
   OpCase& input(const Shape& shape, const std::vector<T>& values, bool blocked, std::optional<QuantParams> q = {}) {
     const TensorId id = add(dtype_of<T>(), shape, blocked, std::move(q));
-    const std::vector<T> stored = blocked ? to_blocked(values, shape, T(91)) : values;
+    const std::vector<T> stored = blocked ? to_blocked(values, shape, lane_of<T>(id)) : values;
     const auto* bytes = reinterpret_cast<const uint8_t*>(stored.data());
     bytes_[id].assign(bytes, bytes + stored.size() * sizeof(T));
     node_.inputs.push_back(id);
+    return *this;
+  }
+  /// Blocked inputs from here on hold in the lanes behind their last channel what producers write there, for operators
+  /// that move pixels with all their lanes; otherwise those lanes are poisoned.
+  OpCase& clean_lanes() {
+    poisoned_ = false;
     return *this;
   }
   OpCase& absent() {
@@ -152,6 +158,13 @@ class OpCase {
     t.quant = std::move(q);
     return graph().add_tensor(std::move(t));
   }
+  template <typename T>
+  T lane_of(TensorId id) {
+    const std::optional<QuantParams>& q = graph().tensor(id).quant;
+    if (poisoned_) return T(91);
+    return q ? T(zero_point_at(*q, 0)) : T(0);
+  }
+  bool poisoned_ = true;
   ModelIr model_;
   Node node_;
   Step step_;

@@ -65,8 +65,8 @@ TEST(AssignLayout, ConversionsAreShared) {
   check(g.graph());
 }
 
-/// Whole blocks are joined as they lie; two channels are no block, but along the rows any tensors can be joined.
-TEST(AssignLayout, ConcatOfWholeBlocks) {
+/// Channels are joined in blocked layout whatever their number, rows too.
+TEST(AssignLayout, ConcatOfChannelsAndRows) {
   const auto ops = [](int64_t channels, int64_t axis, const Shape& joined) {
     GraphBuilder g;
     const Shape wide = {1, channels, 4, 4};
@@ -81,12 +81,116 @@ TEST(AssignLayout, ConcatOfWholeBlocks) {
     check(g.graph());
     return ops_of(g.graph());
   };
-  EXPECT_THAT(ops(8, 1, {1, 16, 4, 4}),
-              ElementsAre(kToBlocked, Op::Conv, kToBlocked, Op::Conv, Op::Concat, Op::MaxPool, kToLinear));
-  EXPECT_THAT(ops(2, 2, {1, 2, 8, 4}),
-              ElementsAre(kToBlocked, Op::Conv, kToBlocked, Op::Conv, Op::Concat, Op::MaxPool, kToLinear));
-  EXPECT_THAT(ops(2, 1, {1, 4, 4, 4}), ElementsAre(kToBlocked, Op::Conv, kToBlocked, Op::Conv, kToLinear, kToLinear,
-                                                   Op::Concat, kToBlocked, Op::MaxPool, kToLinear));
+  const auto blocked = ElementsAre(kToBlocked, Op::Conv, kToBlocked, Op::Conv, Op::Concat, Op::MaxPool, kToLinear);
+  EXPECT_THAT(ops(8, 1, {1, 16, 4, 4}), blocked);
+  EXPECT_THAT(ops(2, 1, {1, 4, 4, 4}), blocked);
+  EXPECT_THAT(ops(2, 2, {1, 2, 8, 4}), blocked);
+}
+
+/// The operators between a convolution of 8 channels and a pool, where `make` gives the operator under test.
+template <typename F>
+std::vector<Op> around(const Shape& shape, F make) {
+  GraphBuilder g;
+  const TensorId x =
+      g.node(Op::Conv, {g.input("x", kImage), g.floats("w", {8, 2, 1, 1}, std::vector<float>(16, 1.0f))}, {1, 8, 4, 4});
+  g.output(g.node(Op::MaxPool, {make(g, x)}, shape));
+  EXPECT_TRUE(passes::assign_layout(g.model).ok());
+  check(g.graph());
+  const std::vector<Op> ops = ops_of(g.graph());
+  return std::vector<Op>(ops.begin() + 2, ops.end() - 2);
+}
+
+TEST(AssignLayout, SlicesOfChannelsOrOfPixels) {
+  const auto slice = [](const std::vector<int64_t>& axes, const Shape& shape) {
+    return around(shape, [&](GraphBuilder& g, TensorId x) {
+      const std::vector<int64_t> starts(axes.size(), 1), ends(axes.size(), 100);
+      return g.node(Op::Slice, {x, g.ints("s", starts), g.ints("e", ends), g.ints("a", axes)}, shape);
+    });
+  };
+  EXPECT_THAT(slice({1}, {1, 7, 4, 4}), ElementsAre(Op::Slice));
+  EXPECT_THAT(slice({-1, 2}, {1, 8, 3, 3}), ElementsAre(Op::Slice));
+  EXPECT_THAT(slice({-3, 2}, {1, 7, 3, 4}), ElementsAre(kToLinear, Op::Slice, kToBlocked));
+}
+
+TEST(AssignLayout, PadAndResizeOfPixels) {
+  const auto pad = [](const std::vector<int64_t>& pads, const Shape& shape) {
+    return around(shape, [&](GraphBuilder& g, TensorId x) { return g.node(Op::Pad, {x, g.ints("p", pads)}, shape); });
+  };
+  EXPECT_THAT(pad({0, 0, 1, 0, 0, 0, 0, 2}, {1, 8, 5, 6}), ElementsAre(Op::Pad));
+  EXPECT_THAT(pad({0, 1, 0, 0, 0, 0, 0, 0}, {1, 9, 4, 4}), ElementsAre(kToLinear, Op::Pad, kToBlocked));
+  EXPECT_THAT(pad({0, 1, 0, 0, 0, -1, 0, 0}, {1, 8, 4, 4}), ElementsAre(kToLinear, Op::Pad, kToBlocked));
+  const auto resize = [](const std::vector<float>& scales, const Shape& shape) {
+    return around(shape, [&](GraphBuilder& g, TensorId x) {
+      return g.node(Op::Resize, {x, g.floats("scales", {4}, scales)}, shape);
+    });
+  };
+  EXPECT_THAT(resize({1, 1, 2, 2}, {1, 8, 8, 8}), ElementsAre(Op::Resize));
+  EXPECT_THAT(resize({1, 2, 1, 1}, {1, 16, 4, 4}), ElementsAre(kToLinear, Op::Resize, kToBlocked));
+}
+
+/// Gather with indices of a model's input may be anything; constant ones of one axis are channels in another order.
+TEST(AssignLayout, GatherOfChannels) {
+  const auto gather = [](int64_t axis, bool constant) {
+    return around({1, 8, 4, 4}, [&](GraphBuilder& g, TensorId x) {
+      const TensorId indices = constant ? g.ints("i", std::vector<int64_t>(axis == 1 ? 8 : 4, 3))
+                                        : g.input("i", {axis == 1 ? 8 : 4}, DType::Int64);
+      const TensorId y = g.node(Op::Gather, {x, indices}, {1, 8, 4, 4});
+      g.attrs<schema::AxisAttrsT>().axis = axis;
+      return y;
+    });
+  };
+  EXPECT_THAT(gather(1, true), ElementsAre(Op::Gather));
+  EXPECT_THAT(gather(2, true), ElementsAre(kToLinear, Op::Gather, kToBlocked));
+  EXPECT_THAT(gather(1, false), ElementsAre(kToLinear, Op::Gather, kToBlocked));
+}
+
+/// int8 means over all pixels read blocks; float ones, and means over other axes, read rows.
+TEST(AssignLayout, MeansOverPixels) {
+  const auto ops = [](const std::vector<int64_t>& axes, bool keepdims, const Shape& shape, DType dtype) {
+    GraphBuilder g;
+    const TensorId x = g.node(Op::MaxPool, {g.input("x", kImage, dtype)}, kImage, dtype);
+    const TensorId y = g.node(Op::ReduceMean, {x, g.ints("axes", axes)}, shape, dtype);
+    g.attrs<schema::ReduceAttrsT>().keepdims = keepdims;
+    for (TensorId id : {x, y}) {
+      if (dtype == DType::Int8) g.graph().tensor(id).quant = per_tensor_params(dtype, 1, 0);
+    }
+    g.output(y);
+    EXPECT_TRUE(passes::assign_layout(g.model).ok());
+    EXPECT_EQ(g.graph().tensor(g.graph().outputs[0]).blocked_axis, -1);
+    return ops_of(g.graph());
+  };
+  EXPECT_THAT(ops({2, -1}, false, {1, 2}, DType::Int8), ElementsAre(kToBlocked, Op::MaxPool, Op::ReduceMean));
+  EXPECT_THAT(ops({-2, 3}, true, {1, 2, 1, 1}, DType::Int8),
+              ElementsAre(kToBlocked, Op::MaxPool, Op::ReduceMean, kToLinear));
+  const auto linear = ElementsAre(kToBlocked, Op::MaxPool, kToLinear, Op::ReduceMean);
+  EXPECT_THAT(ops({1, 2}, false, {1, 4}, DType::Int8), linear);
+  EXPECT_THAT(ops({2}, true, {1, 2, 1, 4}, DType::Int8), linear);
+  EXPECT_THAT(ops({2, 3}, false, {1, 2}, DType::Float32), linear);
+}
+
+/// Blocks of one channel would be seven eighths padding.
+TEST(AssignLayout, SplitIntoFewChannelsStaysLinear) {
+  for (const int64_t each : {4, 2}) {
+    GraphBuilder g;
+    const Shape shape = {1, each, 4, 4};
+    const std::vector<float> w(size_t(4 * each), 1.0f);
+    const TensorId x =
+        g.node(Op::Conv, {g.input("x", kImage), g.floats("w", {2 * each, 2, 1, 1}, w)}, {1, 2 * each, 4, 4});
+    const TensorId a = g.node(Op::Split, {x}, shape);
+    g.attrs<schema::AxisAttrsT>().axis = 1;
+    const TensorId b = g.tensor("b", DType::Float32, shape);
+    g.graph().nodes.back().outputs.push_back(b);
+    g.output(g.node(Op::MaxPool, {a}, shape));
+    g.output(g.node(Op::MaxPool, {b}, shape));
+    ASSERT_TRUE(passes::assign_layout(g.model).ok());
+    check(g.graph());
+    if (each == 4) {
+      EXPECT_THAT(ops_of(g.graph()),
+                  ElementsAre(kToBlocked, Op::Conv, Op::Split, Op::MaxPool, Op::MaxPool, kToLinear, kToLinear));
+    } else {
+      EXPECT_EQ(ops_of(g.graph())[2], kToLinear);
+    }
+  }
 }
 
 TEST(AssignLayout, ElementwiseWithoutBlockedInputStaysLinear) {

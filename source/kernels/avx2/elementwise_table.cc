@@ -18,6 +18,8 @@ const ElementwiseKernels& elementwise_kernels_avx2() {
       {"to_blocked_b4__avx2", kIsa, avx2::to_blocked_4},
       {"to_linear_b1__avx2", kIsa, avx2::to_linear_1},
       {"to_linear_b4__avx2", kIsa, avx2::to_linear_4},
+      {"move_channels_b1__avx2", kIsa, avx2::move_channels_1},
+      {"move_channels_b4__avx2", kIsa, avx2::move_channels_4},
       {"max_pool_f32__avx2", kIsa, has::kMaxPoolFloat ? avx2::max_pool_f32 : nullptr},
       {"average_pool_f32__avx2", kIsa, has::kAveragePoolFloat ? avx2::average_pool_f32 : nullptr},
       {"max_pool_s8__avx2", kIsa, has::kMaxPoolInt8 ? avx2::max_pool_s8 : nullptr},

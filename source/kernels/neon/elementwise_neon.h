@@ -59,6 +59,7 @@ void to_blocked_1(const void* x, int64_t x_stride, int channels, void* y, int64_
 void to_blocked_4(const void* x, int64_t x_stride, int channels, void* y, int64_t count, uint32_t fill);
 void to_linear_1(const void* x, void* y, int64_t y_stride, int channels, int64_t count);
 void to_linear_4(const void* x, void* y, int64_t y_stride, int channels, int64_t count);
+void move_channels_1(const ChannelSource* sources, int source_count, uint32_t fill, void* y, int64_t count);
 void max_pool_s8(const int8_t* x, int8_t* y, int32_t begin, int32_t end, const PoolArgs& args);
 void average_pool_s8(const int8_t* x, int8_t* y, int32_t begin, int32_t end, const PoolArgs& args);
 void resize_s8(const int8_t* x, int8_t* y, int32_t begin, int32_t end, const ResizeArgs& args);

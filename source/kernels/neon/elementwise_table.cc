@@ -27,6 +27,8 @@ const ElementwiseKernels& elementwise_kernels_neon() {
     {"to_blocked_b4__neon", kIsa, neon::to_blocked_4},
     {"to_linear_b1__neon", kIsa, neon::to_linear_1},
     {"to_linear_b4__neon", kIsa, neon::to_linear_4},
+    {"move_channels_b1__neon", kIsa, neon::move_channels_1},
+    {"move_channels_b4__scalar", Isa::kScalar, scalar::move_channels_4},
 #if defined(__aarch64__)
     {"max_pool_f32__neon", kIsa, has::kMaxPoolFloat ? neon::max_pool_f32 : nullptr},
     {"average_pool_f32__neon", kIsa, has::kAveragePoolFloat ? neon::average_pool_f32 : nullptr},

@@ -1,6 +1,7 @@
 // The RISC-V V table of elementwise kernels.
 #include "kernels/kernels_of_this_build.h"
 #include "kernels/rvv/elementwise_rvv.h"
+#include "kernels/scalar/elementwise_scalar.h"
 
 namespace lq {
 
@@ -18,6 +19,8 @@ const ElementwiseKernels& elementwise_kernels_rvv() {
       {"to_blocked_b4__rvv", kIsa, rvv::to_blocked_4},
       {"to_linear_b1__rvv", kIsa, rvv::to_linear_1},
       {"to_linear_b4__rvv", kIsa, rvv::to_linear_4},
+      {"move_channels_b1__scalar", Isa::kScalar, scalar::move_channels_1},
+      {"move_channels_b4__scalar", Isa::kScalar, scalar::move_channels_4},
       {"max_pool_f32__rvv", kIsa, has::kMaxPoolFloat ? rvv::max_pool_f32 : nullptr},
       {"average_pool_f32__rvv", kIsa, has::kAveragePoolFloat ? rvv::average_pool_f32 : nullptr},
       {"max_pool_s8__rvv", kIsa, has::kMaxPoolInt8 ? rvv::max_pool_s8 : nullptr},

@@ -18,6 +18,8 @@ const ElementwiseKernels& elementwise_kernels_scalar() {
       {"to_blocked_b4__scalar", kIsa, scalar::to_blocked_4},
       {"to_linear_b1__scalar", kIsa, scalar::to_linear_1},
       {"to_linear_b4__scalar", kIsa, scalar::to_linear_4},
+      {"move_channels_b1__scalar", kIsa, scalar::move_channels_1},
+      {"move_channels_b4__scalar", kIsa, scalar::move_channels_4},
       {"max_pool_f32__scalar", kIsa, has::kMaxPoolFloat ? scalar::max_pool_f32 : nullptr},
       {"average_pool_f32__scalar", kIsa, has::kAveragePoolFloat ? scalar::average_pool_f32 : nullptr},
       {"max_pool_s8__scalar", kIsa, has::kMaxPoolInt8 ? scalar::max_pool_s8 : nullptr},

@@ -28,7 +28,22 @@ void fill_lanes(T* y, int64_t count, int first, T fill) {
 
 }  // namespace
 
-void fill_lanes_1(uint8_t* y, int64_t count, int first, uint8_t fill) { fill_lanes(y, count, first, fill); }
+/// Pixel by pixel as one word, which compilers turn into vectors.
+void fill_lanes_1(uint8_t* y, int64_t count, int first, uint8_t fill) {
+  static_assert(kBlock == sizeof(uint64_t));
+  uint64_t keep, lanes;
+  uint8_t bytes[kBlock];
+  for (int c = 0; c < kBlock; ++c) bytes[c] = c < first ? 0xff : 0;
+  __builtin_memcpy(&keep, bytes, sizeof keep);
+  for (int c = 0; c < kBlock; ++c) bytes[c] = c < first ? 0 : fill;
+  __builtin_memcpy(&lanes, bytes, sizeof lanes);
+  for (int64_t i = 0; i < count; ++i) {
+    uint64_t pixel;
+    __builtin_memcpy(&pixel, y + i * kBlock, sizeof pixel);
+    pixel = (pixel & keep) | lanes;
+    __builtin_memcpy(y + i * kBlock, &pixel, sizeof pixel);
+  }
+}
 void fill_lanes_4(uint32_t* y, int64_t count, int first, uint32_t fill) { fill_lanes(y, count, first, fill); }
 
 namespace scalar {

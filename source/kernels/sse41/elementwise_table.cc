@@ -20,6 +20,8 @@ const ElementwiseKernels& elementwise_kernels_sse41() {
       {"to_blocked_b4__sse41", kIsa, sse41::to_blocked_4},
       {"to_linear_b1__sse41", kIsa, sse41::to_linear_1},
       {"to_linear_b4__sse41", kIsa, sse41::to_linear_4},
+      {"move_channels_b1__sse41", kIsa, sse41::move_channels_1},
+      {"move_channels_b4__scalar", Isa::kScalar, scalar::move_channels_4},
       {"max_pool_f32__sse41", kIsa, has::kMaxPoolFloat ? sse41::max_pool_f32 : nullptr},
       {"average_pool_f32__sse41", kIsa, has::kAveragePoolFloat ? sse41::average_pool_f32 : nullptr},
       {"max_pool_s8__sse41", kIsa, has::kMaxPoolInt8 ? sse41::max_pool_s8 : nullptr},

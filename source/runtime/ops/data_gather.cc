@@ -1,6 +1,7 @@
 // Gather: y[outer, i…, inner] = x[outer, indices[i…], inner]. Indices are data: each is checked in the run.
 #include <cstring>
 
+#include "runtime/ops/channel_move.h"
 #include "runtime/ops/data_copy.h"
 
 namespace lq {
@@ -36,12 +37,28 @@ Status run_gather(const Step& step, const RunContext& context) {
   return {};
 }
 
+/// The channels of an NCHWc8 tensor by constant indices.
+Status gather_channels(OpPrepare& p) {
+  const Tensor& x = p.input(0);
+  const auto indices = constant_ints(p.graph, p.node.inputs[1]);
+  if (front_axis(attrs_as<schema::AxisAttrsT>(p.node).axis, x.shape.size()) != 1 || !indices)
+    return internal_error("Gather of something else than channels in blocked layout");
+  ChannelMap map(1);
+  for (const int64_t index : *indices) {
+    if (index < -x.shape[1] || index >= x.shape[1])
+      return invalid_argument("index " + std::to_string(index) + " is outside the axis of " +
+                              std::to_string(x.shape[1]));
+    map[0].push_back({0, int32_t(index < 0 ? index + x.shape[1] : index)});
+  }
+  return prepare_channel_move(p, std::move(map));
+}
+
 }  // namespace
 
 Status prepare_gather(OpPrepare& p) {
   const Tensor& x = p.input(0);
   const Tensor& indices = p.input(1);
-  if (x.blocked_axis != -1 || indices.blocked_axis != -1) return internal_error("blocked tensor at a linear operator");
+  if (x.blocked_axis != -1) return gather_channels(p);
   if (x.dtype != p.output(0).dtype) return internal_error("Gather's output has another type than its data");
   GatherParams& params = p.make_params<GatherParams>();
   const size_t axis = front_axis(attrs_as<schema::AxisAttrsT>(p.node).axis, x.shape.size());

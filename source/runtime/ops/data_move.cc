@@ -1,4 +1,6 @@
 // Concat, Split, Slice, Transpose, Expand, Tile, DepthToSpace, SpaceToDepth: strided copies over static shapes.
+#include "runtime/ops/blocked.h"
+#include "runtime/ops/channel_move.h"
 #include "runtime/ops/data_copy.h"
 
 namespace lq {
@@ -31,32 +33,92 @@ Status copy_permuted(OpPrepare& p, const Shape& split, const std::vector<size_t>
   return finish_copy(p, params, name);
 }
 
-}  // namespace
-
-/// How a tensor lies in memory: [N, blocks, spatial…, 8] if it is NCHWc8.
-static Shape stored_shape(const Tensor& t) {
-  Shape shape = t.shape;
-  if (t.blocked_axis == -1) return shape;
-  shape[1] = (shape[1] + kBlock - 1) / kBlock;
-  shape.push_back(kBlock);
-  return shape;
+/// Channels start, start + step, …, one for each of y.
+std::vector<ChannelRef> channel_row(int32_t input, int64_t start, int64_t step, int64_t count) {
+  std::vector<ChannelRef> row;
+  for (int64_t i = 0; i < count; ++i) row.push_back({input, int32_t(start + i * step)});
+  return row;
 }
+
+Status concat_channels(OpPrepare& p) {
+  ChannelMap map(1);
+  for (size_t i = 0; i < p.node.inputs.size(); ++i) {
+    if (!p.has_input(i)) return invalid_argument("an input of Concat is absent");
+    if (p.input(i).shape.size() != p.output(0).shape.size()) return invalid_argument("inputs of Concat differ in rank");
+    const std::vector<ChannelRef> row = channel_row(int32_t(i), 0, 1, p.input(i).shape[1]);
+    map[0].insert(map[0].end(), row.begin(), row.end());
+  }
+  return prepare_channel_move(p, std::move(map));
+}
+
+/// Extents along the axis, by output. Without given sizes: equal pieces, the last one smaller when it does not divide.
+Result<std::vector<int64_t>> split_sizes(const OpPrepare& p, size_t axis) {
+  const int64_t whole = p.input(0).shape[axis], count = int64_t(p.node.outputs.size());
+  const std::optional<std::vector<int64_t>> given = constant_ints(p.graph, p.node.input(1));
+  if (given && int64_t(given->size()) != count) return invalid_argument("Split has one size for each output");
+  std::vector<int64_t> sizes;
+  int64_t at = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t size = given ? (*given)[size_t(i)] : std::min((whole + count - 1) / count, whole - at);
+    if (size < 0 || size > whole - at) return invalid_argument("Split's sizes exceed the axis");
+    sizes.push_back(size);
+    at += size;
+  }
+  return sizes;
+}
+
+/// What Slice reads along one axis: `first`, first + step, …
+struct SliceAxis {
+  int64_t first = 0, step = 1;
+};
+
+/// By axis of the input.
+Result<std::vector<SliceAxis>> slice_axes(const OpPrepare& p) {
+  const Shape &x = p.input(0).shape, &y = p.output(0).shape;
+  const auto starts = constant_ints(p.graph, p.node.input(1)), ends = constant_ints(p.graph, p.node.input(2));
+  const auto axes = constant_ints(p.graph, p.node.input(3)), steps = constant_ints(p.graph, p.node.input(4));
+  if (!starts || !ends) return invalid_argument("starts and ends of Slice must be known when the session is planned");
+  const size_t count = starts->size(), rank = x.size();
+  if (ends->size() != count || (axes && axes->size() != count) || (steps && steps->size() != count) || count > rank) {
+    return invalid_argument("starts, ends, axes and steps of Slice differ in length");
+  }
+  std::vector<SliceAxis> result(rank);
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t named = axes ? (*axes)[i] : int64_t(i);
+    if (named < -int64_t(rank) || named >= int64_t(rank)) return invalid_argument("axis of Slice out of range");
+    const size_t axis = front_axis(named, rank);
+    // A step beyond the axis takes one element whatever its size; bounded, no product of it can overflow.
+    const int64_t size = x[axis], step = steps ? std::clamp<int64_t>((*steps)[i], -size - 1, size + 1) : 1;
+    if (step == 0) return invalid_argument("a step of Slice is 0");
+    int64_t start = (*starts)[i] < 0 ? (*starts)[i] + size : (*starts)[i];
+    start =
+        step > 0 ? std::clamp<int64_t>(start, 0, size) : std::clamp<int64_t>(start, 0, std::max<int64_t>(size - 1, 0));
+    const int64_t n = y[axis];
+    if (n > size) return internal_error("Slice's output is larger than its input");
+    const int64_t last = n > 1 ? start + (n - 1) * step : start;
+    if (n > 0 && (start >= size || last < 0 || last >= size))
+      return internal_error("Slice's output shape is inconsistent");
+    result[axis] = {n > 0 ? start : 0, n > 1 ? step : 1};
+  }
+  return result;
+}
+
+}  // namespace
 
 Status prepare_concat(OpPrepare& p) {
   const Tensor& y = p.output(0);
-  CopyParams& params = p.make_params<CopyParams>();
   const size_t axis = front_axis(attrs_as<schema::AxisAttrsT>(p.node).axis, y.shape.size());
-  const Shape whole = stored_shape(y);
+  if (is_blocked(y) && axis == 1) return concat_channels(p);
+  CopyParams& params = p.make_params<CopyParams>();
+  const Shape whole = storage_shape(y);
   const std::vector<int64_t> to = row_major_strides(whole);
   int64_t at = 0;
   for (size_t i = 0; i < p.node.inputs.size(); ++i) {
     if (!p.has_input(i)) return invalid_argument("an input of Concat is absent");
     const Tensor& x = p.input(i);
     if (x.shape.size() != y.shape.size()) return invalid_argument("inputs of Concat differ in rank");
-    const bool whole_blocks =
-        y.blocked_axis == -1 || axis != 1 || i + 1 == p.node.inputs.size() || x.shape[1] % kBlock == 0;
-    if (x.blocked_axis != y.blocked_axis || !whole_blocks) return internal_error("Concat of unlike layouts");
-    const Shape shape = stored_shape(x);
+    if (x.blocked_axis != y.blocked_axis) return internal_error("Concat of unlike layouts");
+    const Shape shape = storage_shape(x);
     CopyPart part;
     part.input = i;
     part.to_base = at * to[axis];
@@ -69,66 +131,58 @@ Status prepare_concat(OpPrepare& p) {
 
 Status prepare_split(OpPrepare& p) {
   const Tensor& x = p.input(0);
-  LQ_RETURN_IF_ERROR(require_linear(p));
-  CopyParams& params = p.make_params<CopyParams>();
   const size_t axis = front_axis(attrs_as<schema::AxisAttrsT>(p.node).axis, x.shape.size());
-  const std::vector<int64_t> from = row_major_strides(x.shape);
-  const std::optional<std::vector<int64_t>> sizes = constant_ints(p.graph, p.node.input(1));
-  const size_t count = p.node.outputs.size();
-  if (sizes && sizes->size() != count) return invalid_argument("Split has one size for each output");
-  // Without sizes: equal pieces, the last one smaller when it does not divide.
-  const int64_t even = (x.shape[axis] + int64_t(count) - 1) / int64_t(count);
+  LQ_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, split_sizes(p, axis));
+  const bool channels = is_blocked(x) && axis == 1;
+  const std::vector<int64_t> from = row_major_strides(storage_shape(x));
+  CopyParams copy;
+  ChannelMap map(sizes.size());
   int64_t at = 0;
-  for (size_t i = 0; i < count; ++i) {
-    const int64_t size = sizes ? (*sizes)[i] : std::min(even, x.shape[axis] - at);
-    if (size < 0 || size > x.shape[axis] - at) return invalid_argument("Split's sizes exceed the axis");
+  for (size_t i = 0; i < sizes.size(); ++i) {
     if (p.has_output(i)) {
-      const Shape& shape = p.output(i).shape;
-      if (shape.size() != x.shape.size() || shape[axis] != size)
+      const Tensor& y = p.output(i);
+      if (y.blocked_axis != x.blocked_axis) return internal_error("Split to another layout");
+      if (y.shape.size() != x.shape.size() || y.shape[axis] != sizes[i])
         return internal_error("Split's output shape is inconsistent");
       CopyPart part;
       part.output = i;
       part.from_base = at * from[axis];
-      LQ_RETURN_IF_ERROR(add_copy(params, part, shape, row_major_strides(shape), from));
+      const Shape stored = storage_shape(y);
+      if (channels) {
+        map[i] = channel_row(0, at, 1, sizes[i]);
+      } else {
+        LQ_RETURN_IF_ERROR(add_copy(copy, part, stored, row_major_strides(stored), from));
+      }
     }
-    at += size;
+    at += sizes[i];
   }
+  if (channels) return prepare_channel_move(p, std::move(map));
+  CopyParams& params = p.make_params<CopyParams>();
+  params = std::move(copy);
   return finish_copy(p, params, "split");
 }
 
 Status prepare_slice(OpPrepare& p) {
   const Tensor& x = p.input(0);
   const Tensor& y = p.output(0);
-  LQ_RETURN_IF_ERROR(require_linear(p));
-  const auto starts = constant_ints(p.graph, p.node.input(1)), ends = constant_ints(p.graph, p.node.input(2));
-  const auto axes = constant_ints(p.graph, p.node.input(3)), steps = constant_ints(p.graph, p.node.input(4));
-  if (!starts || !ends) return invalid_argument("starts and ends of Slice must be known when the session is planned");
-  const size_t count = starts->size(), rank = x.shape.size();
-  if (ends->size() != count || (axes && axes->size() != count) || (steps && steps->size() != count) || count > rank) {
-    return invalid_argument("starts, ends, axes and steps of Slice differ in length");
+  if (x.blocked_axis != y.blocked_axis) return internal_error("Slice to another layout");
+  LQ_ASSIGN_OR_RETURN(const std::vector<SliceAxis> axes, slice_axes(p));
+  if (is_blocked(x) && (x.shape[1] != y.shape[1] || axes[1].step != 1)) {
+    for (size_t d = 0; d < axes.size(); ++d) {
+      if (d != 1 && (x.shape[d] != y.shape[d] || axes[d].step != 1))
+        return internal_error("Slice of channels and pixels in blocked layout");
+    }
+    return prepare_channel_move(p, {channel_row(0, axes[1].first, axes[1].step, y.shape[1])});
   }
-  std::vector<int64_t> from = row_major_strides(x.shape);
+  const Shape stored = storage_shape(y);
+  std::vector<int64_t> from = row_major_strides(storage_shape(x));
   CopyPart part;
-  for (size_t i = 0; i < count; ++i) {
-    const int64_t named = axes ? (*axes)[i] : int64_t(i);
-    if (named < -int64_t(rank) || named >= int64_t(rank)) return invalid_argument("axis of Slice out of range");
-    const size_t axis = front_axis(named, rank);
-    // A step beyond the axis takes one element whatever its size; bounded, the products below cannot overflow.
-    const int64_t size = x.shape[axis], step = steps ? std::clamp<int64_t>((*steps)[i], -size - 1, size + 1) : 1;
-    if (step == 0) return invalid_argument("a step of Slice is 0");
-    int64_t start = (*starts)[i] < 0 ? (*starts)[i] + size : (*starts)[i];
-    start =
-        step > 0 ? std::clamp<int64_t>(start, 0, size) : std::clamp<int64_t>(start, 0, std::max<int64_t>(size - 1, 0));
-    const int64_t n = y.shape[axis];
-    if (n > size) return internal_error("Slice's output is larger than its input");
-    const int64_t last = n > 1 ? start + (n - 1) * step : start;
-    if (n > 0 && (start >= size || last < 0 || last >= size))
-      return internal_error("Slice's output shape is inconsistent");
-    part.from_base += n > 0 ? start * from[axis] : 0;
-    from[axis] *= n > 1 ? step : 1;
+  for (size_t d = 0; d < axes.size(); ++d) {
+    part.from_base += axes[d].first * from[d];
+    from[d] *= axes[d].step;
   }
   CopyParams& params = p.make_params<CopyParams>();
-  LQ_RETURN_IF_ERROR(add_copy(params, part, y.shape, row_major_strides(y.shape), from));
+  LQ_RETURN_IF_ERROR(add_copy(params, part, stored, row_major_strides(stored), from));
   return finish_copy(p, params, "slice");
 }
 

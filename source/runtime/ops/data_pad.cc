@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "numerics/quantize.h"
+#include "runtime/ops/blocked.h"
 #include "runtime/ops/data_copy.h"
 
 namespace lq {
@@ -37,8 +38,7 @@ int64_t source_index(schema::PadMode mode, int64_t i, int64_t size) {
 }
 
 Status prepare_indexed(OpPrepare& p, schema::PadMode mode, const std::vector<int64_t>& begin) {
-  const Shape& x = p.input(0).shape;
-  const Shape& y = p.output(0).shape;
+  const Shape x = storage_shape(p.input(0)), y = storage_shape(p.output(0));
   LQ_RETURN_IF_ERROR(check_axis_gather(y));
   std::vector<std::vector<int64_t>> indices(x.size());
   for (size_t d = 0; d < x.size(); ++d) {
@@ -48,6 +48,25 @@ Status prepare_indexed(OpPrepare& p, schema::PadMode mode, const std::vector<int
   AxisGatherParams& params = p.make_params<AxisGatherParams>();
   make_axis_gather(x, indices, params);
   return finish_axis_gather(p, params, "pad");
+}
+
+struct PadParams : CopyParams {
+  RunFn copy = nullptr;
+  BlockedShape y;  // of a blocked output
+  uint8_t lanes = 0;
+};
+
+// The border's value is not what lanes behind the last channel hold.
+template <typename T>
+Status run_pad_blocked(const Step& step, const RunContext& context) {
+  const auto& params = step.params_as<PadParams>();
+  LQ_RETURN_IF_ERROR(params.copy(step, context));
+  if constexpr (sizeof(T) == 1) {
+    restore_lanes(context.output<T>(step, 0), params.y, params.lanes);
+  } else {
+    restore_lanes(context.output<T>(step, 0), params.y);
+  }
+  return {};
 }
 
 // What fills the border of x: step input 2, or bytes known now.
@@ -85,24 +104,37 @@ Status set_fill(OpPrepare& p, CopyParams& params) {
 Status prepare_pad(OpPrepare& p) {
   const Tensor& x = p.input(0);
   const Tensor& y = p.output(0);
-  if (x.blocked_axis != -1 || y.blocked_axis != -1) return internal_error("blocked tensor at a linear operator");
-  LQ_ASSIGN_OR_RETURN(const std::vector<int64_t> begin, begin_pads(p));
+  LQ_ASSIGN_OR_RETURN(std::vector<int64_t> begin, begin_pads(p));
+  const bool blocked = is_blocked(x);
+  if (x.blocked_axis != y.blocked_axis) return internal_error("Pad to another layout");
+  if (blocked) {
+    if (begin[1] != 0 || x.shape[1] != y.shape[1]) return internal_error("Pad of the channels in blocked layout");
+    begin.push_back(0);  // the lanes
+  }
   const schema::PadMode mode = attrs_as<schema::PadAttrsT>(p.node).mode;
   if (mode != schema::PadMode::Constant) return prepare_indexed(p, mode, begin);
   // The kept part: output indices [max(begin, 0), min(begin + size, out)) read x from max(−begin, 0) on.
-  CopyParams& params = p.make_params<CopyParams>();
+  PadParams& params = p.make_params<PadParams>();
   CopyPart part;
-  const std::vector<int64_t> to = row_major_strides(y.shape), from = row_major_strides(x.shape);
-  Shape dims(x.shape.size());
+  const Shape in = storage_shape(x), out = storage_shape(y);
+  const std::vector<int64_t> to = row_major_strides(out), from = row_major_strides(in);
+  Shape dims(in.size());
   for (size_t d = 0; d < dims.size(); ++d) {
-    const int64_t first = std::clamp<int64_t>(begin[d], 0, y.shape[d]);
-    dims[d] = std::max<int64_t>(0, std::min(begin[d] + x.shape[d], y.shape[d]) - first);
+    const int64_t first = std::clamp<int64_t>(begin[d], 0, out[d]);
+    dims[d] = std::max<int64_t>(0, std::min(begin[d] + in[d], out[d]) - first);
     part.to_base += first * to[d];
-    part.from_base += std::clamp<int64_t>(-begin[d], 0, x.shape[d]) * from[d];
+    part.from_base += std::clamp<int64_t>(-begin[d], 0, in[d]) * from[d];
   }
-  if (dims != y.shape) LQ_RETURN_IF_ERROR(set_fill(p, params));
+  if (dims != out) LQ_RETURN_IF_ERROR(set_fill(p, params));
   LQ_RETURN_IF_ERROR(add_copy(params, part, dims, to, from));
-  return finish_copy(p, params, "pad");
+  LQ_RETURN_IF_ERROR(finish_copy(p, params, "pad"));
+  if (blocked && params.fill) {
+    params.y = blocked_shape(y.shape);
+    params.lanes = uint8_t(lane_fill(y));
+    params.copy = p.step.run;
+    p.step.run = y.dtype == DType::Int8 ? run_pad_blocked<uint8_t> : run_pad_blocked<float>;
+  }
+  return {};
 }
 
 }  // namespace lq

@@ -75,14 +75,20 @@ void run_flat(const ConvertParams& p, const RunContext& context, const uint8_t* 
   });
   if (!p.y_blocked || p.shape.tail == kBlock) return;
   // The input's pad lanes may hold anything; the output's must not.
+  if (p.y_size == 1) return restore_lanes(y, p.shape, uint8_t(p.fill));
+  if (p.y_size == 4) return restore_lanes(reinterpret_cast<float*>(y), p.shape);
   for (int64_t n = 0; n < p.shape.n; ++n) {
-    const int64_t first = ((n + 1) * p.shape.blocks - 1) * p.shape.spatial * kBlock;
-    for (int64_t i = 0; i < p.shape.spatial; ++i) {
-      uint8_t* block = y + (first + i * kBlock) * int64_t(p.y_size);
-      for (int lane = p.shape.tail; lane < kBlock; ++lane)
-        std::memcpy(block + lane * int64_t(p.y_size), &p.fill, p.y_size);
-    }
+    uint16_t* last = reinterpret_cast<uint16_t*>(y) + ((n + 1) * p.shape.blocks - 1) * p.shape.spatial * kBlock;
+    for (int64_t i = 0; i < p.shape.spatial; ++i)
+      std::fill(last + i * kBlock + p.shape.tail, last + (i + 1) * kBlock, uint16_t(p.fill));
   }
+}
+
+void requantize_piece(const Step& step, const RunContext& context, int64_t at, int64_t n) {
+  const ConvertParams& p = step.params_as<ConvertParams>();
+  uint8_t* y = context.output<uint8_t>(step, 0);
+  p.row(context.input<uint8_t>(step, 0) + at, y + at, n, p.args[0], *p.kernels);
+  restore_lanes_of_piece(y, p.shape, uint8_t(p.fill), at, n);
 }
 
 void run_linear_channels(const ConvertParams& p, const RunContext& context, const uint8_t* x, uint8_t* y) {
@@ -286,6 +292,8 @@ Status prepare_requantize(OpPrepare& p) {
     default:
       break;
   }
+  const bool bytes = params.x_size == 1 && params.y_size == 1;
+  if (bytes && params.x_blocked && params.y_blocked) p.step.piece = requantize_piece;
   const auto& k = params.kernels->requantize;
   return finish(p, params, "requantize", {k.name, k.isa, params.row}, x.dtype == DType::Int8 && y.dtype == DType::Int8);
 }
