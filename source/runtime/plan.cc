@@ -207,8 +207,9 @@ Status Plan::Builder::place() {
       for (TensorId id : *ids) {
         if (id == kNoTensor) continue;
         const size_t r = size_t(root(id));
-        if (first[r] < 0) first[r] = step;
-        last[r] = step;
+        // A fused node runs with an earlier one: steps do not ascend here.
+        first[r] = first[r] < 0 ? step : std::min(first[r], step);
+        last[r] = std::max(last[r], step);
       }
     }
   }
