@@ -4,6 +4,7 @@
 
 #include "runtime/ops/arith_functions.h"
 #include "runtime/ops/elementwise.h"
+#include "runtime/ops/elementwise_s16.h"
 #include "runtime/ops/elementwise_s8.h"
 
 namespace lq {
@@ -84,11 +85,13 @@ bool is_integer(DType dtype) {
 }  // namespace
 
 Status prepare_add_sub(OpPrepare& p) {
+  if (has_int16_values(p)) return prepare_add_sub_s16(p);
   if (is_quantized(p.input(0))) return prepare_add_sub_s8(p);
   return p.node.op == Op::Add ? prepare_repeating<AddFn>(p, "add") : prepare_repeating<SubFn>(p, "sub");
 }
 
 Status prepare_mul(OpPrepare& p) {
+  if (has_int16_values(p)) return prepare_mul_s16(p);
   if (is_quantized(p.input(0))) return prepare_mul_s8(p);
   return prepare_repeating<MulFn>(p, "mul");
 }
