@@ -9,19 +9,21 @@ namespace {
 
 bool is_product(Op op) { return op == Op::Conv || op == Op::ConvTranspose || op == Op::Gemm || op == Op::MatMul; }
 bool is_int8(const Tensor& t) { return t.dtype == DType::Int8 && t.quant.has_value(); }
+bool is_int16(const Tensor& t) { return t.dtype == DType::Int16 && t.quant.has_value(); }
 bool all_ones(const std::vector<int32_t>& v) {
   return std::all_of(v.begin(), v.end(), [](int32_t x) { return x == 1; });
 }
 
 unsigned product_forms(const Graph& graph, const Node& node) {
   const Tensor &x = graph.tensor(node.inputs[0]), &w = graph.tensor(node.inputs[1]);
-  const bool int8 = is_int8(x);
-  const bool wide = int8 && (!w.is_constant() || !w.quant || w.quant->qmin < -127);
-  unsigned forms = (int8 ? kFormInt8 : kFormFloat) | (wide ? kFormInt16 : 0u);
+  const bool int8 = is_int8(x), integer = int8 || is_int16(x);
+  const bool wide = (int8 && (!w.is_constant() || !w.quant || w.quant->qmin < -127)) || is_int16(x) ||
+                    is_int16(graph.tensor(node.outputs[0]));
+  unsigned forms = (integer ? kFormInt8 : kFormFloat) | (wide ? kFormInt16 : 0u);
   if (node.op != Op::Conv || w.shape.size() < 3) return forms;
   const auto& attrs = attrs_as<schema::ConvAttrsT>(node);
   const Shape& s = w.shape;
-  if (s[1] == 1 && s[0] == attrs.groups) return int8 ? kFormDepthwiseInt8 : kFormDepthwiseFloat;
+  if (s[1] == 1 && s[0] == attrs.groups) return integer ? kFormDepthwiseInt8 : kFormDepthwiseFloat;
   const bool square = s.size() == 4 && s[2] == 3 && s[3] == 3 && attrs.groups == 1;
   if (int8 && square && all_ones(attrs.strides) && all_ones(attrs.dilations)) forms |= kFormWinograd;
   return forms;
@@ -37,6 +39,7 @@ unsigned op_forms(const Graph& graph, const Node& node) {
     const Tensor& t = graph.tensor(id);
     if (t.is_constant() && !constants) return;
     if (is_int8(t)) forms |= kFormInt8;
+    if (is_int16(t)) forms |= kFormInt16;
     if (t.dtype == DType::Float32) forms |= kFormFloat;
   };
   for (TensorId id : node.inputs) add(id, false);

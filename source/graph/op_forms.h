@@ -16,10 +16,11 @@ enum OpForm : unsigned {
   kFormDepthwiseInt8 = 1 << 3,
   kFormDepthwiseFloat = 1 << 4,
   kFormWinograd = 1 << 5,  // beside int8: 3 × 3 of stride 1, which a processor may compute by Winograd
-  // int8 products: two activations, or weights of −128, which the kernels on bytes do not take
+  // int16 tensors; and beside int8: products on 16-bit operands (two activations, or weights of −128, which the kernels
+  // on bytes do not take)
   kFormInt16 = 1 << 6,
 };
-inline constexpr unsigned kEveryForm = 0x7f, kNotInt8 = kFormFloat | kFormOther;
+inline constexpr unsigned kEveryForm = 0x7f, kNotInt8 = kFormFloat | kFormOther | kFormInt16;
 
 /// Names in LIBQUANT_OPS; cmake/lq_selective.cmake reads them here.
 struct OpFormName {

@@ -1,7 +1,8 @@
-// Choice of the elementwise kernel table by ISA: the one place that knows which folders are built.
+// Choice of the elementwise kernel tables by ISA: the one place that knows which folders are built.
 #include "kernels/elementwise_kernels.h"
 
 #include "kernels/cpu_features.h"
+#include "kernels/s16_kernels.h"
 
 namespace lq {
 
@@ -21,6 +22,17 @@ const ElementwiseKernels& elementwise_kernels(Isa isa) {
 #endif
   }
   return elementwise_kernels_scalar();
+}
+
+const S16Kernels& s16_kernels(Isa isa) {
+#ifdef LQ_HAS_AVX2
+  for (; isa != Isa::kScalar; isa = fallback_isa(isa)) {
+    if (isa == Isa::kAvx2) return s16_kernels_avx2();
+  }
+#else
+  static_cast<void>(isa);
+#endif
+  return s16_kernels_scalar();
 }
 
 }  // namespace lq

@@ -14,6 +14,11 @@ constexpr size_t kChannelAxis = 1;
 
 bool can_be_blocked(const Tensor& t) { return t.ranked && (t.shape.size() == 3 || t.shape.size() == 4); }
 
+/// The types elementwise operators and Concat take in blocks.
+bool has_blocked_form(const Tensor& t) {
+  return t.dtype == DType::Float32 || t.dtype == DType::Int8 || (t.dtype == DType::Int16 && t.quant);
+}
+
 /// A constant that a blocked elementwise operator can read as it is: one value, or one a channel of the output.
 bool is_channel_constant(const Shape& constant, const Shape& output) {
   if (constant.size() > output.size()) return false;
@@ -87,7 +92,7 @@ bool LayoutAssigner::same_runs_blocked(const Node& node) const {
     const TensorId id = node.inputs[i];
     if (id == kNoTensor || (node.op == Op::Clip && i > 0)) continue;  // Clip's bounds are scalars in any layout
     const Tensor& x = graph_.tensor(id);
-    if (x.dtype != DType::Float32 && x.dtype != DType::Int8) return false;
+    if (!has_blocked_form(x)) return false;
     if (x.is_constant()) {
       if (!is_channel_constant(x.shape, y.shape)) return false;
     } else if (x.shape == y.shape) {
@@ -96,7 +101,7 @@ bool LayoutAssigner::same_runs_blocked(const Node& node) const {
       return false;
     }
   }
-  return comes_blocked && (y.dtype == DType::Float32 || y.dtype == DType::Int8);
+  return comes_blocked && has_blocked_form(y);
 }
 
 bool LayoutAssigner::runs_blocked(const Node& node, const OpDef& def) const {

@@ -15,7 +15,7 @@ namespace {
 /// What follows an operator: [Relu | constant Clip ->] QuantizeLinear, each the only reader of its input.
 struct Tail {
   int clamp = -1, quantize = -1;  // nodes; clamp −1: none
-  TensorId output = kNoTensor;    // the int8 tensor Quantize writes
+  TensorId output = kNoTensor;    // the quantized tensor Quantize writes
   QuantParams params;             // of the output, narrowed by the clamp
   bool zero_point_inside = true;  // of the narrowed bounds
 };
@@ -38,15 +38,16 @@ class QdqFuser {
   enum class State : uint8_t { kToDo, kDone, kDropped };
 
   TensorId source(TensorId id) const;
-  TensorId int8_source(TensorId id) const;
-  std::optional<Tail> match_tail(TensorId output, bool with_clamp) const;
+  using Accepts = bool (*)(const Tensor&);
+  TensorId source(TensorId id, Accepts accepts) const;
+  std::optional<Tail> match_tail(TensorId output, bool with_clamp, Accepts accepts) const;
   void finish(int index, const Tail& tail);
   void narrow(Tail& tail, const ValueRange& bounds) const;
 
   bool fuse_node(int index, QuantRule rule);
   bool fuse_product(int index);
   bool fuse_activation_product(int index);
-  bool fuse_integer(int index, size_t data_inputs, bool with_clamp);
+  bool fuse_integer(int index, size_t data_inputs, bool with_clamp, Accepts accepts = is_int8_per_tensor);
   bool fuse_pass_through(int index);
   bool fuse_requantize(int index);
 
@@ -64,11 +65,10 @@ TensorId QdqFuser::source(TensorId id) const {
   return graph_.nodes[size_t(producer)].input(0);
 }
 
-TensorId QdqFuser::int8_source(TensorId id) const {
+/// The same if a rule takes it, else none.
+TensorId QdqFuser::source(TensorId id, Accepts accepts) const {
   const TensorId q = source(id);
-  return q != kNoTensor && graph_.tensor(id).dtype == DType::Float32 && is_int8_per_tensor(graph_.tensor(q))
-             ? q
-             : kNoTensor;
+  return q != kNoTensor && graph_.tensor(id).dtype == DType::Float32 && accepts(graph_.tensor(q)) ? q : kNoTensor;
 }
 
 void QdqFuser::narrow(Tail& tail, const ValueRange& bounds) const {
@@ -80,7 +80,7 @@ void QdqFuser::narrow(Tail& tail, const ValueRange& bounds) const {
   tail.zero_point_inside = p.qmin <= zero_point && zero_point <= p.qmax;
 }
 
-std::optional<Tail> QdqFuser::match_tail(TensorId output, bool with_clamp) const {
+std::optional<Tail> QdqFuser::match_tail(TensorId output, bool with_clamp, Accepts accepts) const {
   Tail tail;
   std::optional<ValueRange> bounds;
   int reader = index_.sole_consumer(output);
@@ -96,7 +96,7 @@ std::optional<Tail> QdqFuser::match_tail(TensorId output, bool with_clamp) const
   if (reader < 0 || graph_.nodes[size_t(reader)].op != Op::QuantizeLinear) return std::nullopt;
   tail.quantize = reader;
   tail.output = graph_.nodes[size_t(reader)].outputs[0];
-  if (!is_int8_per_tensor(graph_.tensor(tail.output))) return std::nullopt;
+  if (!accepts(graph_.tensor(tail.output))) return std::nullopt;
   tail.params = *params_[size_t(tail.output)];
   if (bounds) narrow(tail, *bounds);
   return tail;
@@ -104,10 +104,10 @@ std::optional<Tail> QdqFuser::match_tail(TensorId output, bool with_clamp) const
 
 /// Lets node `index` write the tail's tensor and drops the tail. Bounds that leave the zero point out (Clip(1, 6))
 /// would put something else than it into the padding lanes of a blocked tensor, so there the Clip stays, as an int8
-/// table: the same bits, since Quantize is monotone and exact on its own values.
+/// table: the same bits, since Quantize is monotone and exact on its own values. What writes int16 clears those lanes.
 void QdqFuser::finish(int index, const Tail& tail) {
   state_[size_t(tail.quantize)] = State::kDropped;
-  if (tail.zero_point_inside) {
+  if (tail.zero_point_inside || tail.params.dtype == DType::Int16) {
     graph_.nodes[size_t(index)].outputs[0] = tail.output;
     graph_.tensor(tail.output).quant = tail.params;
     if (tail.clamp >= 0) state_[size_t(tail.clamp)] = State::kDropped;
@@ -126,7 +126,7 @@ void QdqFuser::finish(int index, const Tail& tail) {
 /// Conv, ConvTranspose, Gemm, MatMul by constant: integer whatever follows; the output stays float without a tail.
 bool QdqFuser::fuse_product(int index) {
   Node& node = graph_.nodes[size_t(index)];
-  const TensorId x = int8_source(node.input(0)), w = source(node.input(1));
+  const TensorId x = source(node.input(0), is_activation), w = source(node.input(1));
   if (x == kNoTensor || w == kNoTensor) return false;
   const Tensor& weights = graph_.tensor(w);
   const Shape& shape = weights.shape;
@@ -150,12 +150,13 @@ bool QdqFuser::fuse_product(int index) {
   TensorId bias = kNoTensor;
   if (node.input(2) != kNoTensor) {
     bias = source(node.input(2));
-    if (bias == kNoTensor || !is_int32_bias(graph_.tensor(bias), channels, *params_[size_t(x)], *weights.quant)) return false;
+    if (bias == kNoTensor || !is_int32_bias(graph_.tensor(bias), channels, *params_[size_t(x)], *weights.quant))
+      return false;
   }
   node.inputs[0] = x;
   node.inputs[1] = w;
   if (bias != kNoTensor) node.inputs[2] = bias;
-  const std::optional<Tail> tail = match_tail(node.outputs[0], true);
+  const std::optional<Tail> tail = match_tail(node.outputs[0], true, is_activation);
   if (tail) finish(index, *tail);
   return true;
 }
@@ -170,22 +171,22 @@ bool QdqFuser::fuse_activation_product(int index) {
   return fuse_integer(index, 2, true);
 }
 
-/// An integer rule over the first `data_inputs` inputs: each from Dequantize of int8, and a tail.
-bool QdqFuser::fuse_integer(int index, size_t data_inputs, bool with_clamp) {
+/// An integer rule over the first `data_inputs` inputs: each from Dequantize of a type it takes, and a tail.
+bool QdqFuser::fuse_integer(int index, size_t data_inputs, bool with_clamp, Accepts accepts) {
   Node& node = graph_.nodes[size_t(index)];
   std::vector<TensorId> sources;
   for (size_t i = 0; i < data_inputs; ++i) {
-    sources.push_back(int8_source(node.input(i)));
+    sources.push_back(source(node.input(i), accepts));
     if (sources.back() == kNoTensor) return false;
   }
-  const std::optional<Tail> tail = match_tail(node.outputs[0], with_clamp);
+  const std::optional<Tail> tail = match_tail(node.outputs[0], with_clamp, accepts);
   if (!tail) return false;
   std::copy(sources.begin(), sources.end(), node.inputs.begin());
   finish(index, *tail);
   return true;
 }
 
-/// Operators that move values: int8 through iff the parameters of every data input and of every output are equal.
+/// Operators that move values: quantized through iff the parameters of every data input and of every output are equal.
 bool QdqFuser::fuse_pass_through(int index) {
   Node& node = graph_.nodes[size_t(index)];
   if (node.op == Op::MaxPool && node.output(1) != kNoTensor) return false;
@@ -193,7 +194,7 @@ bool QdqFuser::fuse_pass_through(int index) {
   const size_t data_inputs = node.op == Op::Concat ? node.inputs.size() : 1;
   std::vector<TensorId> sources;
   for (size_t i = 0; i < data_inputs; ++i) {
-    sources.push_back(int8_source(node.input(i)));
+    sources.push_back(source(node.input(i), is_activation));
     if (sources.back() == kNoTensor) return false;
   }
   const QuantParams& params = *params_[size_t(sources[0])];
@@ -201,7 +202,7 @@ bool QdqFuser::fuse_pass_through(int index) {
   if (!std::all_of(sources.begin(), sources.end(), equal)) return false;
   std::vector<Tail> tails;
   for (TensorId id : node.outputs) {
-    const std::optional<Tail> tail = id == kNoTensor ? std::nullopt : match_tail(id, false);
+    const std::optional<Tail> tail = id == kNoTensor ? std::nullopt : match_tail(id, false, is_activation);
     if (!tail || !equal(tail->output)) return false;
     tails.push_back(*tail);
   }
@@ -213,12 +214,14 @@ bool QdqFuser::fuse_pass_through(int index) {
   return true;
 }
 
-/// Dequantize -> Quantize: a change of scale (also int8 <-> uint8 at public inputs and outputs), or nothing at all.
+/// Dequantize -> Quantize: a change of scale or type (also int8 <-> uint8 at public inputs and outputs), or nothing at
+/// all.
 bool QdqFuser::fuse_requantize(int index) {
   Node& node = graph_.nodes[size_t(index)];
   const TensorId q = source(node.input(0)), output = node.outputs[0];
   if (q == kNoTensor || graph_.tensor(node.input(0)).dtype != DType::Float32) return false;
-  if (!is_8bit_per_tensor(graph_.tensor(q)) || !is_8bit_per_tensor(graph_.tensor(output))) return false;
+  const auto accepts = [](const Tensor& t) { return is_8bit_per_tensor(t) || is_activation(t); };
+  if (!accepts(graph_.tensor(q)) || !accepts(graph_.tensor(output))) return false;
   node.op = is_same_quantization(*params_[size_t(q)], *params_[size_t(output)]) ? Op::Identity : Op::Requantize;
   node.inputs[0] = q;
   return true;
@@ -231,7 +234,7 @@ bool QdqFuser::fuse_node(int index, QuantRule rule) {
       return fuse_product(index) || (node.op == Op::MatMul && fuse_activation_product(index));
     case QuantRule::kAddSub:
     case QuantRule::kMul:
-      return fuse_integer(index, 2, true);
+      return fuse_integer(index, 2, true, is_activation);
     case QuantRule::kTable: {
       const bool fixed_bounds = node.op != Op::Clip || constant_clamp(graph_, node);
       return fixed_bounds && fuse_integer(index, 1, false);

@@ -17,6 +17,11 @@ bool has_zero_zero_points(const QuantParams& q) {
   return std::all_of(q.zero_point.begin(), q.zero_point.end(), [](int32_t z) { return z == 0; });
 }
 
+bool is_per_tensor(const Tensor& t) {
+  return has_literal_scales(t) && t.quant->dtype == t.dtype && t.quant->granularity == schema::Granularity::PerTensor &&
+         t.quant->scale.size() == 1;
+}
+
 }  // namespace
 
 std::optional<ValueRange> constant_clamp(const Graph& graph, const Node& node) {
@@ -39,11 +44,14 @@ std::optional<ValueRange> constant_clamp(const Graph& graph, const Node& node) {
 }
 
 bool is_8bit_per_tensor(const Tensor& t) {
-  return (t.dtype == DType::Int8 || t.dtype == DType::UInt8) && has_literal_scales(t) && t.quant->dtype == t.dtype &&
-         t.quant->granularity == schema::Granularity::PerTensor && t.quant->scale.size() == 1;
+  return (t.dtype == DType::Int8 || t.dtype == DType::UInt8) && is_per_tensor(t);
 }
 
 bool is_int8_per_tensor(const Tensor& t) { return t.dtype == DType::Int8 && is_8bit_per_tensor(t); }
+
+bool is_activation(const Tensor& t) {
+  return is_int8_per_tensor(t) || (t.dtype == DType::Int16 && is_per_tensor(t) && zero_point_at(*t.quant, 0) == 0);
+}
 
 bool is_same_quantization(const QuantParams& a, const QuantParams& b) {
   return a.dtype == b.dtype && a.granularity == b.granularity && a.scale == b.scale &&
@@ -60,7 +68,8 @@ bool is_int8_weights(const Tensor& t, int axis, int64_t channels) {
 }
 
 bool is_int32_bias(const Tensor& t, int64_t channels, const QuantParams& x, const QuantParams& w) {
-  const bool constant = t.is_constant() && t.dtype == DType::Int32 && has_literal_scales(t) && has_zero_zero_points(*t.quant);
+  const bool constant =
+      t.is_constant() && t.dtype == DType::Int32 && has_literal_scales(t) && has_zero_zero_points(*t.quant);
   if (!constant || t.shape.empty() || t.shape.back() != channels || element_count(t.shape) != channels) return false;
   for (size_t c = 0; c < size_t(channels); ++c) {
     const double unit = double(scale_at(x, 0)) * double(scale_at(w, c));

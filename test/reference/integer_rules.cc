@@ -12,15 +12,15 @@ bool is_activation(const std::optional<Operand>& o) { return o && o->per_tensor;
 
 Result<bool> binary(Execution& e, const Node& node) {
   const auto a = e.operand(node, 0), b = e.operand(node, 1);
-  const auto t = e.target(node);
-  if (!is_activation(a) || !is_activation(b) || !t) return false;
+  const auto t = e.target(node, true);
+  if (!a || !a->per_tensor_or_int16 || !b || !b->per_tensor_or_int16 || !t) return false;
   const Shape sa = e.tensor(a->id).shape, sb = e.tensor(b->id).shape;
   LQ_ASSIGN_OR_RETURN(const Shape out, broadcast(sa, sb));
-  const int8_t *pa = e.data<int8_t>(a->id), *pb = e.data<int8_t>(b->id);
   const float ma = rescale_multiplier(a->scale, t->scale), mb = rescale_multiplier(b->scale, t->scale);
   const float m = requantize_multiplier(a->scale, b->scale, t->scale);
   finish(e, *t, out, [&](int64_t i) {
-    const int32_t qa = pa[broadcast_index(i, out, sa)] - a->zero_point, qb = pb[broadcast_index(i, out, sb)] - b->zero_point;
+    const int32_t qa = e.integer(a->id, broadcast_index(i, out, sa)) - a->zero_point;
+    const int32_t qb = e.integer(b->id, broadcast_index(i, out, sb)) - b->zero_point;
     if (node.op == Op::Mul) return requantize(qa * qb, m, t->zero_point, t->qmin, t->qmax);
     const float ta = float(qa) * ma, tb = float(qb) * mb;
     return round_to_quantized(node.op == Op::Add ? ta + tb : ta - tb, t->zero_point, t->qmin, t->qmax);
@@ -143,23 +143,28 @@ Result<bool> resize(Execution& e, const Node& node) {
   return true;
 }
 
-/// DequantizeLinear -> QuantizeLinear: a change of scale, also between int8 and uint8.
+/// DequantizeLinear -> QuantizeLinear: a change of scale, also between int8, uint8 and int16.
 Result<bool> requantize_node(Execution& e, const Node& node) {
   const auto x = e.operand(node, 0);
   const TensorId out = node.outputs[0];
   const QuantParams y = *e.tensor(out).quant;
-  const auto eight_bits = [](const QuantParams& p) {
-    return (p.dtype == DType::Int8 || p.dtype == DType::UInt8) && p.granularity == schema::Granularity::PerTensor;
+  const auto taken = [](const QuantParams& p) {
+    const bool type = p.dtype == DType::Int8 || p.dtype == DType::UInt8 ||
+                      (p.dtype == DType::Int16 && zero_point_at(p, 0) == 0);
+    return type && p.granularity == schema::Granularity::PerTensor;
   };
-  if (!x || !eight_bits(x->params) || !eight_bits(y)) return false;
+  if (!x || !taken(x->params) || !taken(y)) return false;
   const bool same = x->params.dtype == y.dtype && x->params.scale == y.scale && x->zero_point == zero_point_at(y, 0) &&
                     x->params.qmin == y.qmin && x->params.qmax == y.qmax;
   const float m = rescale_multiplier(x->scale, y.scale[0]);
   const Tensor q = e.tensor(x->id);
-  uint8_t* result = e.make<uint8_t>(out, y.dtype, q.shape);
+  const bool wide = y.dtype == DType::Int16;
+  uint8_t* bytes = wide ? nullptr : e.make<uint8_t>(out, y.dtype, q.shape);
+  int16_t* shorts = wide ? e.make<int16_t>(out, y.dtype, q.shape) : nullptr;
   for (int64_t i = 0; i < element_count(q.shape); ++i) {
-    const int32_t v = q.dtype == DType::Int8 ? int32_t(q.data.as<int8_t>()[i]) : int32_t(q.data.as<uint8_t>()[i]);
-    result[i] = uint8_t(same ? v : requantize(v - x->zero_point, m, zero_point_at(y, 0), y.qmin, y.qmax));
+    const int32_t v = q.dtype == DType::UInt8 ? int32_t(q.data.as<uint8_t>()[i]) : e.integer(x->id, i);
+    const int32_t r = same ? v : requantize(v - x->zero_point, m, zero_point_at(y, 0), y.qmin, y.qmax);
+    wide ? void(shorts[i] = int16_t(r)) : void(bytes[i] = uint8_t(r));
   }
   return true;
 }

@@ -1,4 +1,4 @@
-// The product rules of docs/NUMERICS.md: Conv, ConvTranspose, Gemm, MatMul on int8 values.
+// The product rules of docs/NUMERICS.md: Conv, ConvTranspose, Gemm, MatMul on int8 values, or int16 by int8 weights.
 #include <cmath>
 
 #include "numerics/quantize.h"
@@ -16,7 +16,7 @@ struct Product {
 
 struct ProductOperands {
   Operand x, w;
-  const int8_t *px, *pw;
+  const int8_t* pw;
   const int32_t* bias;  // nullptr: none
 };
 
@@ -48,7 +48,7 @@ Status conv_product(Execution& e, const Node& node, const ProductOperands& o, bo
               for (int64_t c = 0; c < cg; ++c) {
                 const int64_t ic = oc / mg * cg + c;
                 const int64_t at = transposed ? ((ic * mg + oc % mg) * g.kh + kh) * g.kw + kw : ((oc * cg + c) * g.kh + kh) * g.kw + kw;
-                acc += uint32_t((int32_t(o.px[xs.at(n, ic, ih, iw)]) - o.x.zero_point) * int32_t(o.pw[at]));
+                acc += uint32_t((e.integer(o.x.id, xs.at(n, ic, ih, iw)) - o.x.zero_point) * int32_t(o.pw[at]));
               }
             }
           out.acc.push_back(acc);
@@ -82,14 +82,14 @@ Status matrix_product(Execution& e, const Node& node, const ProductOperands& o, 
     return index;
   };
   for (int64_t f = 0; f < element_count(batch); ++f) {
-    const int8_t* pa = o.px + operand_batch(f, batch_a) * m * k;
+    const int64_t pa = operand_batch(f, batch_a) * m * k;
     const int8_t* pb = o.pw + operand_batch(f, batch_b) * k * n;
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < n; ++j) {
         uint32_t acc = o.bias ? uint32_t(o.bias[j]) : 0;
         for (int64_t l = 0; l < k; ++l) {
           const int32_t w = trans_b ? pb[j * k + l] : pb[l * n + j];
-          acc += uint32_t((int32_t(pa[i * k + l]) - o.x.zero_point) * (w - w_zero_point));
+          acc += uint32_t((e.integer(o.x.id, pa + i * k + l) - o.x.zero_point) * (w - w_zero_point));
         }
         out.acc.push_back(acc);
       }
@@ -135,15 +135,17 @@ std::optional<std::pair<int, int64_t>> output_channels(const Node& node, const S
 
 Result<bool> apply_product_rule(Execution& e, const Node& node) {
   const auto x = e.operand(node, 0), w = e.operand(node, 1);
-  if (!x || !x->per_tensor || !w) return false;
+  if (!x || !x->per_tensor_or_int16 || !w) return false;
   const auto channels = output_channels(node, e.tensor(x->id).shape, e.tensor(w->id).shape);
   if (!channels) return false;
-  const auto target = e.target(node);
-  if (!are_weights(e, *w, channels->first, channels->second)) {
-    const bool two_activations = node.op == Op::MatMul && w->per_tensor && !e.constant[size_t(w->id)];
+  const bool weights = are_weights(e, *w, channels->first, channels->second);
+  const auto target = e.target(node, weights);
+  if (!weights) {
+    const bool two_activations =
+        node.op == Op::MatMul && x->per_tensor && w->per_tensor && !e.constant[size_t(w->id)];
     if (!two_activations || !target) return false;
   }
-  ProductOperands o{*x, *w, e.data<int8_t>(x->id), e.data<int8_t>(w->id), nullptr};
+  ProductOperands o{*x, *w, e.data<int8_t>(w->id), nullptr};
   if (node.input(2) != kNoTensor) {
     const auto bias = e.operand(node, 2);
     if (!bias || !is_bias(e, *bias, *x, *w, channels->second)) return false;
@@ -172,8 +174,14 @@ Result<bool> apply_product_rule(Execution& e, const Node& node) {
 }
 
 void finish(Execution& e, const Target& t, const Shape& shape, const std::function<int32_t(int64_t)>& f) {
-  int8_t* y = e.make<int8_t>(t.tensor, DType::Int8, shape);
-  for (int64_t i = 0; i < element_count(shape); ++i) y[i] = int8_t(f(i));
+  const int64_t n = element_count(shape);
+  if (t.dtype == DType::Int16) {
+    int16_t* y = e.make<int16_t>(t.tensor, DType::Int16, shape);
+    for (int64_t i = 0; i < n; ++i) y[i] = int16_t(f(i));
+  } else {
+    int8_t* y = e.make<int8_t>(t.tensor, DType::Int8, shape);
+    for (int64_t i = 0; i < n; ++i) y[i] = int8_t(f(i));
+  }
   e.done[size_t(t.quantize_node)] = true;
   for (int n : t.between) e.done[size_t(n)] = true;
 }

@@ -53,6 +53,9 @@ Status quantize_node(Execution& e, const Node& node) {
   } else if (p.dtype == DType::UInt8) {
     uint8_t* y = e.make<uint8_t>(id, DType::UInt8, x.shape);
     for (int64_t i = 0; i < n; ++i) y[i] = uint8_t(value(i));
+  } else if (p.dtype == DType::Int16) {
+    int16_t* y = e.make<int16_t>(id, DType::Int16, x.shape);
+    for (int64_t i = 0; i < n; ++i) y[i] = int16_t(value(i));
   } else {
     return unsupported("QuantizeLinear to " + std::string(dtype_name(p.dtype)));
   }
@@ -139,8 +142,10 @@ std::optional<Operand> Execution::operand(const Node& node, size_t i) const {
   if (dq.op != Op::DequantizeLinear) return std::nullopt;
   const Tensor& q = tensor(dq.inputs[0]);
   if (!q.quant) return std::nullopt;
-  const bool per_tensor = q.dtype == DType::Int8 && q.quant->granularity == schema::Granularity::PerTensor;
-  return Operand{dq.inputs[0], *q.quant, per_tensor, scale_at(*q.quant, 0), zero_point_at(*q.quant, 0)};
+  const bool one = q.quant->granularity == schema::Granularity::PerTensor, per_tensor = q.dtype == DType::Int8 && one;
+  const int32_t zero_point = zero_point_at(*q.quant, 0);
+  const bool wide = q.dtype == DType::Int16 && one && zero_point == 0;
+  return Operand{dq.inputs[0], *q.quant, per_tensor, per_tensor || wide, scale_at(*q.quant, 0), zero_point};
 }
 
 std::optional<float> Execution::constant_scalar(TensorId id) const {
@@ -162,7 +167,7 @@ std::optional<ValueRange> Execution::clamp_bounds(const Node& node) const {
   return bounds.min <= bounds.max ? std::optional<ValueRange>(bounds) : std::nullopt;
 }
 
-std::optional<Target> Execution::target(const Node& node) const {
+std::optional<Target> Execution::target(const Node& node, bool or_int16) const {
   Target t{};
   std::optional<ValueRange> bounds;
   TensorId id = node.outputs[0];
@@ -172,7 +177,9 @@ std::optional<Target> Execution::target(const Node& node) const {
     const Node& next = graph.nodes[size_t(reader)];
     if (next.op == Op::QuantizeLinear) {
       const QuantParams& p = *tensor(next.outputs[0]).quant;
-      if (p.dtype != DType::Int8 || p.granularity != schema::Granularity::PerTensor) return std::nullopt;
+      const bool wide = or_int16 && p.dtype == DType::Int16 && zero_point_at(p, 0) == 0;
+      if ((p.dtype != DType::Int8 && !wide) || p.granularity != schema::Granularity::PerTensor) return std::nullopt;
+      t.dtype = p.dtype;
       t.quantize_node = reader;
       t.tensor = next.outputs[0];
       t.scale = p.scale[0], t.zero_point = zero_point_at(p, 0), t.qmin = p.qmin, t.qmax = p.qmax;

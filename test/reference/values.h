@@ -38,6 +38,7 @@ struct Target {
   int quantize_node;
   std::vector<int> between;  // the fused Relu or Clip, if any
   TensorId tensor;           // QuantizeLinear's output
+  DType dtype;               // int8, or int16 where target() was asked for both
   float scale;
   int32_t zero_point, qmin, qmax;  // narrowed
 };
@@ -47,6 +48,7 @@ struct Operand {
   TensorId id;            // the quantized tensor
   QuantParams params;
   bool per_tensor;        // int8 with one scale and zero point: what integer rules take as an activation
+  bool per_tensor_or_int16;  // that, or int16 with one scale and zero point 0: what some of them take
   float scale;            // of the first channel
   int32_t zero_point;
 };
@@ -85,8 +87,12 @@ class Execution {
   std::optional<float> constant_scalar(TensorId id) const;
   /// Bounds of a Relu, or of a Clip with constant, ordered bounds.
   std::optional<ValueRange> clamp_bounds(const Node& node) const;
-  /// The output condition of docs/NUMERICS.md.
-  std::optional<Target> target(const Node& node) const;
+  /// Value i of a quantized tensor, int8 or int16.
+  int32_t integer(TensorId id, int64_t i) const {
+    return tensor(id).dtype == DType::Int16 ? int32_t(data<int16_t>(id)[i]) : int32_t(data<int8_t>(id)[i]);
+  }
+  /// The output condition of docs/NUMERICS.md, into int8, or into int8 or int16 with zero point 0.
+  std::optional<Target> target(const Node& node, bool or_int16 = false) const;
 };
 
 /// Flat index into an operand of shape `s` for flat output index i of shape `out`, numpy broadcasting.

@@ -3,8 +3,8 @@
 namespace lq {
 namespace {
 
-Status plan_operand(const Tensor& t, const Tensor& y, size_t size, Step& step, OperandS8& o) {
-  const size_t rank = y.shape.size();
+Status plan_operand(const Tensor& t, const Tensor& y, Step& step, OperandS8& o) {
+  const size_t rank = y.shape.size(), size = dtype_size(t.dtype);
   Shape shape(rank - std::min(rank, t.shape.size()), 1);
   shape.insert(shape.end(), t.shape.begin(), t.shape.end());
   if (!is_blocked(y)) {
@@ -80,13 +80,13 @@ void expand_operand(const OperandS8& o, size_t size, const void* source, void* o
   }
 }
 
-Status plan_broadcast_s8(OpPrepare& p, size_t b_size, BroadcastS8& plan) {
+Status plan_broadcast_s8(OpPrepare& p, BroadcastS8& plan) {
   const Tensor& y = p.output(0);
   plan.y_blocked = is_blocked(y);
   if (plan.y_blocked) plan.y = blocked_shape(y.shape);
   plan.fill = uint8_t(lane_fill(y));
-  LQ_RETURN_IF_ERROR(plan_operand(p.input(0), y, 1, p.step, plan.a));
-  LQ_RETURN_IF_ERROR(plan_operand(p.input(1), y, b_size, p.step, plan.b));
+  LQ_RETURN_IF_ERROR(plan_operand(p.input(0), y, p.step, plan.a));
+  LQ_RETURN_IF_ERROR(plan_operand(p.input(1), y, p.step, plan.b));
   const Shape out = storage_shape(y);
   const std::array<std::vector<int64_t>, 3> strides = {row_major_strides(out), broadcast_strides(plan.a.storage, out),
                                                        broadcast_strides(plan.b.storage, out)};

@@ -1,9 +1,10 @@
-// Broadcasting of int8 binary operators onto kernels that know two forms: both operands running along, or eight values
-// of the second repeating. A blocked tensor is walked as the linear tensor [N, blocks, spatial…, 8].
+// Broadcasting of int8 and int16 binary operators onto kernels that know two forms: both operands running along, or
+// eight values of the second repeating. A blocked tensor is walked as the linear tensor [N, blocks, spatial…, 8].
 #pragma once
 #include <vector>
 
 #include "runtime/ops/blocked.h"
+#include "runtime/ops/broadcast.h"
 
 namespace lq {
 
@@ -28,13 +29,12 @@ struct BroadcastS8 {
   bool swapped = false;  // b varies and a repeats: the kernel gets them the other way round
   bool y_blocked = false;
   BlockedShape y;
-  uint8_t fill = 0;
+  uint8_t fill = 0;  // of int8; the lanes of int16 hold 0
   OperandS8 a, b;
 };
 
-/// Plans inputs 0 and 1 of the node. `b_size` is the element size of input 1 (1: int8; 4: PRelu's float). Adds to
-/// scratch_bytes.
-Status plan_broadcast_s8(OpPrepare& p, size_t b_size, BroadcastS8& plan);
+/// Plans inputs 0 and 1 of the node. Adds to scratch_bytes.
+Status plan_broadcast_s8(OpPrepare& p, BroadcastS8& plan);
 
 /// Expands a [n, c, spatial] operand into whole blocks; one channel fills all lanes.
 void expand_operand(const OperandS8& o, size_t size, const void* source, void* out);
@@ -47,10 +47,17 @@ inline const void* operand_data(const OperandS8& o, size_t size, const void* ten
   return context.scratch + o.scratch_offset;
 }
 
-/// Calls kernel(a, b, b_step, y, n) for every run; A is int8, B int8 or float. Restores the output's lanes.
-template <typename B, typename F>
-void run_broadcast_s8(const BroadcastS8& p, const RunContext& context, const int8_t* a, const B* b, int8_t* y,
-                      F&& kernel) {
+inline void restore_lanes(const BroadcastS8& p, int8_t* y) {
+  restore_lanes(reinterpret_cast<uint8_t*>(y), p.y, p.fill);
+}
+inline void restore_lanes(const BroadcastS8& p, int16_t* y) {
+  clear_padding_lanes(y, sizeof(int16_t), p.y.n, p.y.c, p.y.spatial);
+}
+
+/// Calls kernel(a, b, b_step, y, n) for every run; int8 and int16 in any mixture, b also float. Restores the output's
+/// lanes.
+template <typename A, typename B, typename Y, typename F>
+void run_broadcast_s8(const BroadcastS8& p, const RunContext& context, const A* a, const B* b, Y* y, F&& kernel) {
   constexpr int64_t kPiece = 32768;
   const int64_t pieces = (p.run + kPiece - 1) / kPiece;
   const int64_t grain = std::max<int64_t>(1, kElementGrain / std::max<int64_t>(1, std::min(p.run, kPiece)));
@@ -63,8 +70,8 @@ void run_broadcast_s8(const BroadcastS8& p, const RunContext& context, const int
         rest /= p.loop.dims[d];
         for (int k = 0; k < 3; ++k) at[k] += index * p.loop.strides[k][d];
       }
-      int8_t* out = y + at[0] + first;
-      const int8_t* in = a + at[1] + first;
+      Y* out = y + at[0] + first;
+      const A* in = a + at[1] + first;
       const B* other = b + at[2];
       if (p.mode == BroadcastS8::Mode::kAlong) {
         kernel(in, other + first, 8, out, n);
@@ -77,7 +84,7 @@ void run_broadcast_s8(const BroadcastS8& p, const RunContext& context, const int
       }
     }
   });
-  if (p.y_blocked) restore_lanes(reinterpret_cast<uint8_t*>(y), p.y, p.fill);
+  if (p.y_blocked) restore_lanes(p, y);
 }
 
 }  // namespace lq

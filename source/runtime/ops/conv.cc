@@ -68,7 +68,7 @@ Status prepare_s8(OpPrepare& p, ConvParams& c, const KernelRow& row) {
                             [&](void* out) { pack_conv_s16(plan, c.strides, source, static_cast<int16_t*>(out)); }));
   c.conv_s8 = reinterpret_cast<ConvS8Fn>(row.fn);
   c.widen = reinterpret_cast<WidenS8Fn>(find_kernel("widen_s8", p.isa)->fn);
-  p.set(row.name, row.isa, run_conv_s16);
+  p.set(row.name, row.isa, x.dtype == DType::Int16 ? run_conv_s16_of_s16 : run_conv_s16);
   return {};
 }
 
@@ -118,14 +118,15 @@ Status prepare_f32(OpPrepare& p, ConvParams& c) {
 Status prepare_conv(OpPrepare& p) {
   LQ_ASSIGN_OR_RETURN(const ConvShape shape, conv_shape(p, false));
   LQ_ASSIGN_OR_RETURN(const bool integer, check_conv(p, shape));
-  p.step.integer = integer;
+  p.step.integer = integer && p.input(0).dtype == DType::Int8;
   p.step.macs = saturating_product({shape.batch, shape.oc, shape.oh, shape.ow, shape.icg, shape.kh, shape.kw});
   p.step.finishes_pieces = integer && p.output(0).dtype == DType::Int8;
   if (is_depthwise(shape)) {
     if constexpr (any_form_built<kFormDepthwiseInt8 | kFormDepthwiseFloat, Op::Conv>())
       return prepare_depthwise(p, shape, integer);
   }
-  if (kWinogradBuilt && integer) {
+  // Winograd's bounds are those of int8 values, and its kernels write int8 or float.
+  if (kWinogradBuilt && p.step.integer && p.output(0).dtype != DType::Int16) {
     LQ_ASSIGN_OR_RETURN(const bool winograd, prepare_winograd(p, shape));
     if (winograd) return {};
   }
@@ -158,11 +159,12 @@ Status prepare_conv_panels(OpPrepare& p, const ConvShape& shape, std::vector<Con
   const StoredRange x =
       kInt8Built && integer && steps_fit(shape) ? stored_range(p.graph, p.node.inputs[0]) : StoredRange{};
   const KernelRow* row =
-      kInt8Built && integer ? integer_product_kernel("conv", p.isa, p.input(1), x, &c.plan.form) : nullptr;
+      kInt8Built && integer ? integer_product_kernel("conv", p.isa, p.input(0), p.input(1), x, &c.plan.form) : nullptr;
   if (row != nullptr) c.plan.max_width = row->panel_width;
   c.strides = conv_weight_strides(shape, transposed);
   c.plan.joined = c.plan.form == ProductForm::kS16 && !transposed && joining_pays(shape);
-  if (kStepKernelsBuilt && c.plan.form == ProductForm::kS16 && !c.plan.joined && p.input(1).is_constant()) {
+  const bool bytes = integer && p.input(0).dtype == DType::Int8;
+  if (kStepKernelsBuilt && bytes && c.plan.form == ProductForm::kS16 && !c.plan.joined && p.input(1).is_constant()) {
     const KernelRow* steps = find_kernel("conv_steps_u8", p.isa);
     if (steps->isa != Isa::kScalar && steps->isa == row->isa && fits_byte_kernels(p.input(1))) {
       LQ_ASSIGN_OR_RETURN(const bool pay, steps_u8_pay(p, c.plan, c.strides));
@@ -179,7 +181,9 @@ Status prepare_conv_panels(OpPrepare& p, const ConvShape& shape, std::vector<Con
   }
   plan_tiles(c.plan);
   size_t results = 0;
-  const bool allow_direct = integer ? is_byte_form(c.plan.form) && byte_offset(c.plan.form) == 0 : !c.plan.gather;
+  const bool as_stored = !bytes || (is_byte_form(c.plan.form) && byte_offset(c.plan.form) == 0);
+  const bool allow_direct = integer ? as_stored : !c.plan.gather;
+  c.short_output = ShortOutput::to(p.output(0), c.plan.max_width, p.isa);
   for (ConvPhase& phase : c.plan.phases) {
     if (c.plan.joined) break;
     const StripOptions options{c.plan.strip_blocks * kBlock * element,     kBlock,    allow_direct,
@@ -190,6 +194,8 @@ Status prepare_conv_panels(OpPrepare& p, const ConvShape& shape, std::vector<Con
       c.strip_bytes = std::max(c.strip_bytes, align_up(size_t(strip.height * strip.width * options.pixel_bytes)));
     if (c.plan.scatter) results = std::max(results, align_up(size_t(strip.rows * phase.cols) * 16 * sizeof(float)));
   }
+  for (const ConvPhase& phase : c.plan.phases)
+    results = std::max(results, c.short_output.buffer_bytes(phase.strip.rows, phase.cols));
   c.worker_bytes = c.strip_bytes + results;
   if (kInt8Built && integer) LQ_RETURN_IF_ERROR(prepare_s8(p, c, *row));
   if (kFloatBuilt && !integer) LQ_RETURN_IF_ERROR(prepare_f32(p, c));

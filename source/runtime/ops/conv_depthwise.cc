@@ -20,6 +20,7 @@ struct DepthwiseParams {
   std::vector<float> constants;  // int8: multiplier; float: start; 8 a block
   std::vector<int32_t> bias;     // int8
   bool bias_at_run = false, float_output = true;
+  ShortOutput short_output;
   int32_t zero_point_x = 0;
   Epilogue epilogue{};
   FloatClamp clamp{};
@@ -29,7 +30,7 @@ struct DepthwiseParams {
   InterleaveS16Fn interleave = nullptr;
   int64_t pair_shift = 0;      // int8: strip pixels between the two taps of a pair
   std::vector<ptrdiff_t> tap;  // int8: offset of each pair
-  size_t packed_bytes = 0, start_bytes = 0, line_bytes = 0, worker_bytes = 0;
+  size_t packed_bytes = 0, start_bytes = 0, line_bytes = 0, pair_bytes = 0, worker_bytes = 0;
 };
 
 int64_t pairs_per_row(const ConvShape& s) { return (s.kw + 1) / 2; }
@@ -90,7 +91,9 @@ PanelGeometry geometry_of(const DepthwiseParams& d, const Item& item, T* y) {
 
 /// The strip's rows as int16, each pixel paired with the one `pair_shift` to its right. `line` holds one row of single
 /// pixels.
-void fill_pairs(const DepthwiseParams& d, const Item& item, const int8_t* x, int16_t* line, int16_t* pairs) {
+template <typename Source, typename Convert>
+void fill_pairs(const DepthwiseParams& d, const Item& item, const Source* x, const Convert& convert, int16_t* line,
+                int16_t* pairs) {
   const ConvStrip& strip = d.phase.strip;
   const StripRows rows = strip_rows(d.shape, d.phase, item.row);
   const StripColumns cols = strip_columns(d.shape, strip);
@@ -101,29 +104,50 @@ void fill_pairs(const DepthwiseParams& d, const Item& item, const int8_t* x, int
   std::memset(line, 0, size_t(cols.begin * kBlock) * sizeof(int16_t));
   std::memset(line + cols.end * kBlock, 0, size_t((strip.width + d.pair_shift - cols.end) * kBlock) * sizeof(int16_t));
   for (int64_t r = rows.begin; r < rows.end; ++r) {
-    const int8_t* in = x + ((rows.src + (r - rows.begin) * strip.src_row_step) * d.shape.iw + cols.src) * kBlock;
-    if (cols.end > cols.begin) {
-      d.widen({in, ptrdiff_t(strip.src_col_step * kBlock), line + cols.begin * kBlock, cols.end - cols.begin,
-               d.zero_point_x});
-    }
+    const Source* in = x + ((rows.src + (r - rows.begin) * strip.src_row_step) * d.shape.iw + cols.src) * kBlock;
+    if (cols.end > cols.begin)
+      convert(in, ptrdiff_t(strip.src_col_step * kBlock), line + cols.begin * kBlock, cols.end - cols.begin);
     d.interleave({line, ptrdiff_t(d.pair_shift * kBlock), pairs + r * row, strip.width});
   }
 }
 
-Status run_depthwise_s8(const Step& step, const RunContext& context) {
+/// An item whose x and w are set, into y of the output's type.
+void run_item(const DepthwiseParams& d, const Item& item, DepthwiseS8Args& args, const Step& step,
+              const RunContext& context, float* results) {
+  const PanelGeometry set = args.geometry;
+  const auto place = [&](PanelGeometry g) {
+    g.x_row = set.x_row, g.x_col = set.x_col, g.tap = set.tap, g.taps = set.taps;
+    return g;
+  };
+  if (d.short_output) {
+    const PanelGeometry whole = place(geometry_of(d, item, context.output<int16_t>(step, 0)));
+    const int16_t* x = args.x;
+    return d.short_output.run_blocked(whole, results, [&](const PanelGeometry& rows, int64_t first) {
+      args.geometry = rows;
+      args.x = x + first * whole.x_row;
+      d.depthwise_s8(args);
+    });
+  }
+  args.geometry = place(d.float_output ? geometry_of(d, item, context.output<float>(step, 0))
+                                       : geometry_of(d, item, context.output<int8_t>(step, 0)));
+  d.depthwise_s8(args);
+}
+
+/// x: int8, or int16 as it is.
+template <typename Source, typename Convert>
+Status run_integer(const Step& step, const RunContext& context, const Convert& convert) {
   const DepthwiseParams& d = step.params_as<DepthwiseParams>();
   const ConvShape& s = d.shape;
   const ConvStrip& strip = d.phase.strip;
-  const int8_t* x = context.input<int8_t>(step, 0);
+  const Source* x = context.input<Source>(step, 0);
   const auto work = [&](int64_t begin, int64_t end, int worker) {
     uint8_t* own = context.scratch + size_t(worker) * d.worker_bytes;
     int16_t *line = reinterpret_cast<int16_t*>(own), *pairs = reinterpret_cast<int16_t*>(own + d.line_bytes);
+    float* results = reinterpret_cast<float*>(own + d.line_bytes + d.pair_bytes);
     for (int64_t i = begin; i < end; ++i) {
       const Item item = item_at(d, i);
-      fill_pairs(d, item, x + item.plane * s.ih * s.iw * kBlock, line, pairs);
-      DepthwiseS8Args args{d.float_output ? geometry_of(d, item, context.output<float>(step, 0))
-                                          : geometry_of(d, item, context.output<int8_t>(step, 0)),
-                           pairs, nullptr, d.epilogue};
+      fill_pairs(d, item, x + item.plane * s.ih * s.iw * kBlock, convert, line, pairs);
+      DepthwiseS8Args args{{}, pairs, nullptr, d.epilogue};
       args.geometry.x_row = strip.row_step * strip.width * 2 * kBlock;
       args.geometry.x_col = strip.col_step * 2 * kBlock;
       args.geometry.tap = d.tap.data();
@@ -131,12 +155,20 @@ Status run_depthwise_s8(const Step& step, const RunContext& context) {
       args.w = static_cast<const int16_t*>(d.packed) + item.block * int64_t(d.tap.size()) * 2 * kBlock;
       args.epilogue.bias = d.bias.data() + item.block * kBlock;
       args.epilogue.multiplier = d.constants.data() + item.block * kBlock;
-      d.depthwise_s8(args);
+      run_item(d, item, args, step, context, results);
       finish_piece(step, context, (item.plane * s.oh + item.row) * s.ow * kBlock, item.rows * s.ow * kBlock);
     }
   };
   context.pool->parallel_for(item_count(d), item_grain(d), work);
   return {};
+}
+
+Status run_depthwise_s8(const Step& step, const RunContext& context) {
+  const DepthwiseParams& d = step.params_as<DepthwiseParams>();
+  return run_integer<int8_t>(step, context, WidenPixels{d.zero_point_x, d.widen});
+}
+Status run_depthwise_s16(const Step& step, const RunContext& context) {
+  return run_integer<int16_t>(step, context, CopyPixels{});
 }
 
 Status run_depthwise_f32(const Step& step, const RunContext& context) {
@@ -199,7 +231,9 @@ Status prepare_s8(OpPrepare& p, DepthwiseParams& d) {
     for (int64_t kw = 0; kw < s.kw; kw += 2) d.tap.push_back((kh * s.dh * strip.width + kw * s.dw) * 2 * kBlock);
   }
   d.line_bytes = align_up(size_t(strip.width + d.pair_shift) * kBlock * sizeof(int16_t));
-  d.worker_bytes = d.line_bytes + align_up(size_t(strip.height * strip.width) * 2 * kBlock * sizeof(int16_t));
+  d.pair_bytes = align_up(size_t(strip.height * strip.width) * 2 * kBlock * sizeof(int16_t));
+  d.short_output = ShortOutput::to(y, kBlock, p.isa);
+  d.worker_bytes = d.line_bytes + d.pair_bytes + d.short_output.buffer_bytes(strip.rows, s.ow);
   const size_t bytes = size_t(s.in_blocks() * s.kh * pairs_per_row(s)) * 2 * kBlock * sizeof(int16_t);
   const int8_t* source = w.data.as<int8_t>();
   LQ_ASSIGN_OR_RETURN(d.packed, p.packs.get(p.pack_key("depthwise_s8"), bytes,
@@ -208,7 +242,7 @@ Status prepare_s8(OpPrepare& p, DepthwiseParams& d) {
   d.depthwise_s8 = reinterpret_cast<DepthwiseS8Fn>(row->fn);
   d.widen = reinterpret_cast<WidenS8Fn>(find_kernel("widen_s8", p.isa)->fn);
   d.interleave = reinterpret_cast<InterleaveS16Fn>(find_kernel("interleave_s16", p.isa)->fn);
-  p.set(row->name, row->isa, run_depthwise_s8);
+  p.set(row->name, row->isa, x.dtype == DType::Int16 ? run_depthwise_s16 : run_depthwise_s8);
   return {};
 }
 
@@ -257,7 +291,8 @@ const KernelRow* byte_kernel(const OpPrepare& p, const ConvShape& s) {
 Status prepare_depthwise(OpPrepare& p, const ConvShape& shape, bool integer) {
   constexpr bool kInt8Built = any_form_built<kFormDepthwiseInt8, Op::Conv>(),
                  kFloatBuilt = any_form_built<kFormDepthwiseFloat, Op::Conv>();
-  if (const KernelRow* row = kInt8Built && integer ? byte_kernel(p, shape) : nullptr) {
+  const bool bytes = integer && p.input(0).dtype == DType::Int8 && p.output(0).dtype != DType::Int16;
+  if (const KernelRow* row = kInt8Built && bytes ? byte_kernel(p, shape) : nullptr) {
     const std::string family = row->family;
     if (kStepKernelsBuilt && family == "depthwise_taps_u8") return prepare_depthwise_taps(p, shape, *row);
     return prepare_depthwise_bytes(p, shape, *row, family == "depthwise_u8" ? 128 : 0);

@@ -51,8 +51,8 @@ void pack_integer(const ConvPlan& plan, const WeightStrides& strides, const int8
 }
 
 /// Elements of one pixel block made by convert(in, x_step, out, pixels), the rest `padding`.
-template <typename Element, typename Convert>
-void fill_strip(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row,
+template <typename Source, typename Element, typename Convert>
+void fill_strip(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const Source* x, int64_t row,
                 Element padding, Convert&& convert, Element* strip) {
   const ConvStrip& g = phase.strip;
   const StripRows rows = strip_rows(s, phase, row);
@@ -71,7 +71,7 @@ void fill_strip(const ConvShape& s, const ConvPhase& phase, int64_t blocks, cons
     }
     for (int64_t r = rows.begin; r < rows.end; ++r) {
       Element* out = strip + r * line;
-      const int8_t* in = x + ((rows.src + (r - rows.begin) * g.src_row_step) * s.iw + cols.src) * kBlock;
+      const Source* in = x + ((rows.src + (r - rows.begin) * g.src_row_step) * s.iw + cols.src) * kBlock;
       std::fill_n(out, cols.begin * kBlock, padding);
       if (cols.end > cols.begin)
         convert(in, ptrdiff_t(g.src_col_step * kBlock), out + cols.begin * kBlock, cols.end - cols.begin);
@@ -131,16 +131,28 @@ void pack_conv_steps(const ConvPlan& plan, const WeightStrides& strides, const i
   pack_integer<4, 8>(plan, strides, w, out, sums);
 }
 
+void CopyPixels::operator()(const int16_t* x, ptrdiff_t x_step, int16_t* y, int64_t pixels) const {
+  if (x_step == kBlock) {
+    std::memcpy(y, x, size_t(pixels * kBlock) * sizeof(int16_t));
+    return;
+  }
+  for (int64_t p = 0; p < pixels; ++p) std::memcpy(y + p * kBlock, x + p * x_step, kBlock * sizeof(int16_t));
+}
+
 void fill_strip_s16(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row,
-                    int32_t zero_point, WidenS8Fn widen, int16_t* strip) {
-  const auto convert = [&](const int8_t* in, ptrdiff_t step, int16_t* out, int64_t pixels) {
-    widen({in, step, out, pixels, zero_point});
-  };
+                    const WidenPixels& convert, int16_t* strip) {
+  fill_strip(s, phase, blocks, x, row, int16_t(0), convert, strip);
+}
+void fill_strip_s16(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int16_t* x, int64_t row,
+                    const CopyPixels& convert, int16_t* strip) {
   fill_strip(s, phase, blocks, x, row, int16_t(0), convert, strip);
 }
 
-void fill_strip_joined(const ConvShape& s, const ConvPhase& phase, const int8_t* x, int64_t row, int32_t zero_point,
-                       WidenS8Fn widen, int16_t* strip) {
+namespace {
+
+template <typename Source, typename Convert>
+void fill_joined(const ConvShape& s, const ConvPhase& phase, const Source* x, int64_t row, const Convert& convert,
+                 int16_t* strip) {
   constexpr int64_t kChunk = 64;
   const ConvStrip& g = phase.strip;
   const StripRows rows = strip_rows(s, phase, row);
@@ -149,18 +161,29 @@ void fill_strip_joined(const ConvShape& s, const ConvPhase& phase, const int8_t*
   std::fill_n(strip, rows.begin * line, int16_t(0));
   for (int64_t r = rows.begin; r < rows.end; ++r) {
     int16_t* out = strip + r * line;
-    const int8_t* in = x + ((rows.src + (r - rows.begin) * g.src_row_step) * s.iw + cols.src) * kBlock;
+    const Source* in = x + ((rows.src + (r - rows.begin) * g.src_row_step) * s.iw + cols.src) * kBlock;
     std::fill_n(out, cols.begin * s.ic, int16_t(0));
     int16_t pixels[kChunk * kBlock];
     for (int64_t p = cols.begin; p < cols.end; p += kChunk, in += kChunk * kBlock) {
       const int64_t n = std::min(kChunk, cols.end - p);
-      widen({in, kBlock, pixels, n, zero_point});
+      convert(in, kBlock, pixels, n);
       // Whole blocks, each over the empty lanes of the one before: faster than the channels alone.
       for (int64_t i = 0; i < n; ++i) std::memcpy(out + (p + i) * s.ic, pixels + i * kBlock, kBlock * sizeof(int16_t));
     }
     std::fill_n(out + cols.end * s.ic, (g.width - cols.end) * s.ic, int16_t(0));
   }
   std::fill_n(strip + rows.end * line, (g.height - rows.end) * line, int16_t(0));
+}
+
+}  // namespace
+
+void fill_strip_joined(const ConvShape& s, const ConvPhase& phase, const int8_t* x, int64_t row,
+                       const WidenPixels& convert, int16_t* strip) {
+  fill_joined(s, phase, x, row, convert, strip);
+}
+void fill_strip_joined(const ConvShape& s, const ConvPhase& phase, const int16_t* x, int64_t row,
+                       const CopyPixels& convert, int16_t* strip) {
+  fill_joined(s, phase, x, row, convert, strip);
 }
 
 std::vector<int8_t> join_weights(const ConvShape& s, const int8_t* w) {

@@ -12,12 +12,29 @@ void pack_conv_bytes(const ConvPlan& plan, const WeightStrides& strides, const i
 void pack_conv_steps(const ConvPlan& plan, const WeightStrides& strides, const int8_t* w, int8_t* out, int32_t* sums);
 void pack_conv_f32(const ConvPlan& plan, const WeightStrides& strides, const float* w, float* out);
 
+/// Pixels of int8 as int16 without zero point.
+struct WidenPixels {
+  int32_t zero_point;
+  WidenS8Fn widen;
+  void operator()(const int8_t* x, ptrdiff_t x_step, int16_t* y, int64_t pixels) const {
+    widen({x, x_step, y, pixels, zero_point});
+  }
+};
+/// Pixels of int16, which have no zero point, as they are.
+struct CopyPixels {
+  void operator()(const int16_t* x, ptrdiff_t x_step, int16_t* y, int64_t pixels) const;
+};
+
 /// Output rows [row, row + strip.rows) of image `x` (the blocks of one image, NCHWc8) as int16 without zero point.
 void fill_strip_s16(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int8_t* x, int64_t row,
-                    int32_t zero_point, WidenS8Fn widen, int16_t* strip);
+                    const WidenPixels& convert, int16_t* strip);
+void fill_strip_s16(const ConvShape& s, const ConvPhase& phase, int64_t blocks, const int16_t* x, int64_t row,
+                    const CopyPixels& convert, int16_t* strip);
 /// The same for plan.joined: rows of [pixel][channel]. Writes up to 8 elements behind the strip.
-void fill_strip_joined(const ConvShape& s, const ConvPhase& phase, const int8_t* x, int64_t row, int32_t zero_point,
-                       WidenS8Fn widen, int16_t* strip);
+void fill_strip_joined(const ConvShape& s, const ConvPhase& phase, const int8_t* x, int64_t row,
+                       const WidenPixels& convert, int16_t* strip);
+void fill_strip_joined(const ConvShape& s, const ConvPhase& phase, const int16_t* x, int64_t row,
+                       const CopyPixels& convert, int16_t* strip);
 /// Weights in the order plan.joined takes them: [output][kernel row][kernel column][channel].
 std::vector<int8_t> join_weights(const ConvShape& s, const int8_t* w);
 /// The same as bytes of a form (product_quant.h); `offset` is used if the form has one.

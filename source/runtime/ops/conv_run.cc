@@ -96,16 +96,31 @@ namespace {
 /// The integer forms: operand types, kernel, strip, and what the kernel wants to know of an item beyond that.
 struct FormS16 {
   using Args = ConvS8Args;
+  using Source = int8_t;
   using X = int16_t;
   using W = int16_t;
-  static void fill(const ConvParams& c, const ConvPhase& phase, const int8_t* x, int64_t row, X* strip) {
-    if (c.plan.joined) return fill_strip_joined(c.plan.shape, phase, x, row, c.zero_point_x, c.widen, strip);
-    fill_strip_s16(c.plan.shape, phase, c.plan.strip_blocks, x, row, c.zero_point_x, c.widen, strip);
+  static void fill(const ConvParams& c, const ConvPhase& phase, const Source* x, int64_t row, X* strip) {
+    fill_from(c, phase, x, row, WidenPixels{c.zero_point_x, c.widen}, strip);
   }
   static void set_item(const ConvParams&, int64_t, const Item&, Args&) {}
   static void run(const ConvParams& c, const Args& args) { c.conv_s8(args); }
+
+ protected:
+  template <typename From, typename Convert>
+  static void fill_from(const ConvParams& c, const ConvPhase& phase, const From* x, int64_t row, const Convert& convert,
+                        X* strip) {
+    if (c.plan.joined) return fill_strip_joined(c.plan.shape, phase, x, row, convert, strip);
+    fill_strip_s16(c.plan.shape, phase, c.plan.strip_blocks, x, row, convert, strip);
+  }
+};
+struct FormS16OfS16 : FormS16 {
+  using Source = int16_t;
+  static void fill(const ConvParams& c, const ConvPhase& phase, const Source* x, int64_t row, X* strip) {
+    fill_from(c, phase, x, row, CopyPixels{}, strip);
+  }
 };
 struct FormBytes {
+  using Source = int8_t;
   using Args = ConvByteArgs;
   using X = uint8_t;
   using W = int8_t;
@@ -130,14 +145,14 @@ struct FormSteps : FormBytes {
 /// x of an item: the worker's strip, filled when the item needs another one than before, or the tensor itself.
 template <typename Form>
 void set_input(typename Form::Args& args, const ConvParams& c, const ConvPhase& phase, const Item& item,
-               const int8_t* x, typename Form::X* strip, int64_t& filled) {
+               const typename Form::Source* x, typename Form::X* strip, int64_t& filled) {
   const ConvShape& s = c.plan.shape;
   const int64_t plane = s.ih * s.iw * kBlock;
-  const int8_t* image = x + item.image * s.in_blocks() * plane;
+  const typename Form::Source* image = x + item.image * s.in_blocks() * plane;
   if (phase.strip.direct) {
     args.geometry.x_block = plane;
     const int64_t row = item.row * phase.row_mult + phase.strip.first_row;
-    // Only byte forms without offset run direct: x is what they read.
+    // Only byte forms without offset and int16 activations run direct: x is what they read.
     args.x = reinterpret_cast<const typename Form::X*>(image + (row * s.iw + phase.strip.first_col) * kBlock);
   } else {
     if (filled != item.strip_key && !phase.taps.empty()) Form::fill(c, phase, image, item.row, strip);
@@ -154,12 +169,35 @@ void finish_item(const Step& step, const RunContext& context, const ConvShape& s
     finish_piece(step, context, ((first + b) * s.oh + item.row) * s.ow * kBlock, item.rows * s.ow * kBlock);
 }
 
+/// Runs the kernel for an item whose x and w are set, into y of the output's type.
+template <typename Form>
+void run_item(const ConvParams& c, const ConvPhase& phase, const Item& item, typename Form::Args& args,
+              const Step& step, const RunContext& context, float* results) {
+  const ConvShape& s = c.plan.shape;
+  if (c.short_output) {
+    set_output(args.geometry, s, phase, item, context.output<int16_t>(step, 0));
+    const PanelGeometry whole = args.geometry;
+    const auto x = args.x;
+    return c.short_output.run_blocked(whole, results, [&](const PanelGeometry& rows, int64_t first) {
+      args.geometry = rows;
+      args.x = x + first * whole.x_row;
+      Form::run(c, args);
+    });
+  }
+  if (c.float_output) {
+    set_output(args.geometry, s, phase, item, context.output<float>(step, 0));
+  } else {
+    set_output(args.geometry, s, phase, item, context.output<int8_t>(step, 0));
+  }
+  Form::run(c, args);
+}
+
 template <typename Form>
 Status run_conv_integer(const Step& step, const RunContext& context) {
   const ConvParams& params = step.params_as<ConvParams>();
   const ConvPlan& plan = params.plan;
   const ConvShape& s = plan.shape;
-  const int8_t* x = context.input<int8_t>(step, 0);
+  const auto* x = context.input<typename Form::Source>(step, 0);
   const int32_t* bias = params.bias.data();
   for (const ConvPhase& phase : plan.phases) {
     const int32_t* phase_bias = bias;
@@ -167,7 +205,9 @@ Status run_conv_integer(const Step& step, const RunContext& context) {
     if (phase.rows <= 0 || phase.cols <= 0) continue;
     const int64_t items = s.batch * phase.strip.count * int64_t(plan.tiles.size());
     const auto work = [&](int64_t begin, int64_t end, int worker) {
-      auto* strip = reinterpret_cast<typename Form::X*>(context.scratch + size_t(worker) * params.worker_bytes);
+      uint8_t* own = context.scratch + size_t(worker) * params.worker_bytes;
+      auto* strip = reinterpret_cast<typename Form::X*>(own);
+      float* results = reinterpret_cast<float*>(own + params.strip_bytes);
       int64_t filled = -1;
       for (int64_t i = begin; i < end; ++i) {
         const Item item = item_at(plan, phase, i);
@@ -180,13 +220,8 @@ Status run_conv_integer(const Step& step, const RunContext& context) {
                  item.tile.panel * int64_t(phase.taps.size());
         args.epilogue.bias = phase_bias + item.tile.slot;
         args.epilogue.multiplier = params.constants.data() + item.tile.slot;
-        if (params.float_output) {
-          set_output(args.geometry, s, phase, item, context.output<float>(step, 0));
-        } else {
-          set_output(args.geometry, s, phase, item, context.output<int8_t>(step, 0));
-        }
         Form::set_item(params, &phase - plan.phases.data(), item, args);
-        Form::run(params, args);
+        run_item<Form>(params, phase, item, args, step, context, results);
         if (!step.fused.empty()) finish_item(step, context, s, item);
       }
     };
@@ -198,6 +233,9 @@ Status run_conv_integer(const Step& step, const RunContext& context) {
 }  // namespace
 
 Status run_conv_s16(const Step& step, const RunContext& context) { return run_conv_integer<FormS16>(step, context); }
+Status run_conv_s16_of_s16(const Step& step, const RunContext& context) {
+  return run_conv_integer<FormS16OfS16>(step, context);
+}
 Status run_conv_bytes(const Step& step, const RunContext& context) {
   return run_conv_integer<FormBytes>(step, context);
 }

@@ -5,6 +5,7 @@
 #include "runtime/ops/conv_pack.h"
 #include "runtime/ops/conv_plan.h"
 #include "runtime/ops/product_steps.h"
+#include "runtime/ops/short_output.h"
 
 namespace lq {
 
@@ -22,6 +23,7 @@ struct ConvParams {
   std::vector<int32_t> bias;     // int8, [phase][slot]: byte operands fold in what a phase's taps sum to
   bool bias_at_run = false;      // float: the bias is no constant
   bool float_output = true;
+  ShortOutput short_output;
   int32_t zero_point_x = 0;
   Epilogue epilogue{};                 // int8
   FloatClamp clamp{};                  // float
@@ -38,6 +40,7 @@ struct ConvParams {
 };
 
 Status run_conv_s16(const Step& step, const RunContext& context);
+Status run_conv_s16_of_s16(const Step& step, const RunContext& context);  // int16 activations
 Status run_conv_bytes(const Step& step, const RunContext& context);
 Status run_conv_steps(const Step& step, const RunContext& context);
 Status run_conv_f32(const Step& step, const RunContext& context);

@@ -63,7 +63,7 @@ std::vector<ConvPhase> conv_transpose_phases(const ConvShape& s) {
 Status prepare_conv_transpose(OpPrepare& p) {
   LQ_ASSIGN_OR_RETURN(const ConvShape shape, conv_shape(p, true));
   LQ_ASSIGN_OR_RETURN(const bool integer, check_conv(p, shape));
-  p.step.integer = integer;
+  p.step.integer = integer && p.input(0).dtype == DType::Int8;
   p.step.macs = saturating_product({shape.batch, shape.ic, shape.ih, shape.iw, shape.ocg, shape.kh, shape.kw});
   return prepare_conv_panels(p, shape, conv_transpose_phases(shape), true, integer);
 }

@@ -318,7 +318,7 @@ Result<bool> prepare_winograd(OpPrepare& p, const ConvShape& shape) {
   if (row->isa == Isa::kScalar || !is_winograd_shape(shape) || !weights.is_constant()) return false;
   LQ_ASSIGN_OR_RETURN(const int32_t zero_point, activation_zero_point(x));
   ProductForm direct{};
-  integer_product_kernel("conv", p.isa, weights, stored_range(p.graph, p.node.inputs[0]), &direct);
+  integer_product_kernel("conv", p.isa, x, weights, stored_range(p.graph, p.node.inputs[0]), &direct);
   const int exact = winograd_exact_tile(shape, weights.data.as<int8_t>(), zero_point);
   const int m = best_tile(shape, exact, row->isa, direct);
   if (m == 0) return false;

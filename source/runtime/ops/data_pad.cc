@@ -73,7 +73,8 @@ Status run_pad_blocked(const Step& step, const RunContext& context) {
 Status set_fill(OpPrepare& p, CopyParams& params) {
   const Tensor& x = p.input(0);
   params.fill = true;
-  if (!is_quantized(x)) {
+  const bool is_short = x.quant && x.dtype == DType::Int16;
+  if (!is_quantized(x) && !is_short) {
     if (!p.has_input(2)) return {};  // zero
     if (p.input(2).dtype != x.dtype || element_count(p.input(2).shape) != 1) {
       return invalid_argument("Pad's value must be a scalar of the input's type");
@@ -81,7 +82,7 @@ Status set_fill(OpPrepare& p, CopyParams& params) {
     params.fill_input = 2;
     return {};
   }
-  const QuantParams& q = *x.quant;
+  const QuantParams& q = *p.output(0).quant;  // as the file has them: x's may be narrowed by a folded activation
   float value = 0;
   if (p.has_input(2)) {
     const Tensor& v = p.input(2);
@@ -95,7 +96,8 @@ Status set_fill(OpPrepare& p, CopyParams& params) {
       return invalid_argument("the value of a quantized Pad must be float or quantized");
     }
   }
-  params.fill_bytes[0] = uint8_t(int8_t(quantize(value, scale_at(q, 0), zero_point_at(q, 0), q.qmin, q.qmax)));
+  const int32_t fill = quantize(value, scale_at(q, 0), zero_point_at(q, 0), q.qmin, q.qmax);
+  std::memcpy(params.fill_bytes, &fill, dtype_size(x.dtype));  // little-endian: the low bytes
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include "graph/built_ops.h"
 #include "runtime/ops/arith_functions.h"
 #include "runtime/ops/elementwise.h"
+#include "runtime/ops/elementwise_s16.h"
 #include "runtime/ops/elementwise_s8.h"
 
 namespace lq {
@@ -85,6 +86,9 @@ bool is_integer(DType dtype) {
 }  // namespace
 
 Status prepare_add_sub(OpPrepare& p) {
+  if constexpr (any_form_built<kFormInt16, Op::Add, Op::Sub>()) {
+    if (has_int16_values(p)) return prepare_add_sub_s16(p);
+  }
   if constexpr (any_form_built<kFormInt8, Op::Add, Op::Sub>()) {
     if (is_quantized(p.input(0))) return prepare_add_sub_s8(p);
   }
@@ -96,6 +100,9 @@ Status prepare_add_sub(OpPrepare& p) {
 }
 
 Status prepare_mul(OpPrepare& p) {
+  if constexpr (any_form_built<kFormInt16, Op::Mul>()) {
+    if (has_int16_values(p)) return prepare_mul_s16(p);
+  }
   if constexpr (any_form_built<kFormInt8, Op::Mul>()) {
     if (is_quantized(p.input(0))) return prepare_mul_s8(p);
   }

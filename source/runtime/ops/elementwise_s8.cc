@@ -35,7 +35,7 @@ void binary_piece(const Step& step, const RunContext& context, int64_t at, int64
 
 Status prepare_binary(OpPrepare& p, float mul_a, float mul_b, const Kernel<BinaryFn>& kernel) {
   BinaryS8Params& params = p.make_params<BinaryS8Params>();
-  LQ_RETURN_IF_ERROR(plan_broadcast_s8(p, 1, params.plan));
+  LQ_RETURN_IF_ERROR(plan_broadcast_s8(p, params.plan));
   params.args = {zero_of(p.input(0)), zero_of(p.input(1)), mul_a, mul_b, round_args(*p.output(0).quant)};
   if (params.plan.swapped) {  // both rules give the same bits with the operands exchanged
     std::swap(params.args.zero_a, params.args.zero_b);
@@ -103,7 +103,7 @@ Status prepare_prelu_s8(OpPrepare& p) {
   if (!slope) return unsupported("int8 PRelu needs a constant float slope");
   PReluS8Params& params = p.make_params<PReluS8Params>();
   for (float s : *slope) params.negative.push_back(requantize_multiplier(scale_of(x), s, scale_of(y)));
-  LQ_RETURN_IF_ERROR(plan_broadcast_s8(p, sizeof(float), params.plan));
+  LQ_RETURN_IF_ERROR(plan_broadcast_s8(p, params.plan));
   if (params.plan.swapped) return internal_error("PRelu's slope does not broadcast to its input");
   OperandS8& slopes = params.plan.b;
   if (slopes.expanded)

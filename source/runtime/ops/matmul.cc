@@ -104,7 +104,7 @@ Status pack_bytes(OpPrepare& p, MatMulParams& m) {
 const KernelRow* choose_kernel(const OpPrepare& p, MatMulParams& m) {
   const Tensor& b = p.input(1);
   const StoredRange x = stored_range(p.graph, p.node.inputs[0]);
-  const KernelRow* row = integer_product_kernel("gemm", p.isa, b, x, &m.form);
+  const KernelRow* row = integer_product_kernel("gemm", p.isa, p.input(0), b, x, &m.form);
   const auto& zeros = b.quant->zero_point;
   const int64_t slots = int64_t(m.shape.b_offset.size()) * (m.shape.n + row->panel_width);
   constexpr int64_t kMaxSums = 1 << 24;  // byte forms keep a sum and a bias for each column of each matrix
@@ -140,6 +140,8 @@ Status prepare_s8(OpPrepare& p, MatMulParams& m, const KernelRow& row) {
   m.bias.resize(slots, 0);
   m.worker_bytes = m.a_bytes =
       align_up(size_t(m.rows * ((m.shape.k + kBlock - 1) / kBlock * kBlock)) * size_t(strip_element(m.form)));
+  m.short_output = ShortOutput::to(y, m.layout.panel, p.isa);
+  m.worker_bytes += m.short_output.buffer_bytes(m.rows, 1);
   if (is_step_form(m.form)) {
     m.gemm_steps = reinterpret_cast<ConvStepsFn>(row.fn);
     p.set(row.name, row.isa, run_matmul_steps);
@@ -153,7 +155,7 @@ Status prepare_s8(OpPrepare& p, MatMulParams& m, const KernelRow& row) {
   }
   m.gemm_s8 = reinterpret_cast<ConvS8Fn>(row.fn);
   m.widen = reinterpret_cast<WidenS8Fn>(find_kernel("widen_s8", p.isa)->fn);
-  p.set(row.name, row.isa, run_matmul_s16);
+  p.set(row.name, row.isa, a.dtype == DType::Int16 ? run_matmul_s16_of_s16 : run_matmul_s16);
   return pack_b<int16_t, int8_t>(p, m, "gemm_s16", [&](const int8_t* source, int64_t tile, int16_t* out) {
     pack_tile_s16(m.shape, m.layout, source, m.zero_point_b, tile, out);
   });
@@ -192,7 +194,7 @@ Status prepare_product(OpPrepare& p, MatMulParams& m, bool integer) {
   const KernelRow* row = kInt8Built && integer ? choose_kernel(p, m) : nullptr;
   plan_rows(m, strip_element(m.form), p.threads);
   p.step.macs = saturating_product({s.batches(), s.m, s.n, s.k});
-  p.step.integer = integer;
+  p.step.integer = integer && p.input(0).dtype == DType::Int8;
   if (kInt8Built && integer) LQ_RETURN_IF_ERROR(prepare_s8(p, m, *row));
   if (kFloatBuilt && !integer) LQ_RETURN_IF_ERROR(prepare_f32(p, m));
   p.step.scratch_bytes = scratch_total(m.packed_bytes, m.worker_bytes, p.threads);

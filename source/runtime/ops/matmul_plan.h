@@ -4,6 +4,7 @@
 
 #include "runtime/ops/product_quant.h"
 #include "runtime/ops/product_steps.h"
+#include "runtime/ops/short_output.h"
 
 namespace lq {
 
@@ -66,6 +67,7 @@ struct MatMulParams {
   std::vector<int32_t> bias;      // int8, [distinct b][tile][layout.panel] in byte forms, else [tile][layout.panel]
   ProductForm form = ProductForm::kF32;
   bool float_output = true;
+  ShortOutput short_output;
   int32_t zero_point_a = 0, zero_point_b = 0;
   ConvS8Fn gemm_s8 = nullptr;               // form kS16
   ConvByteFn gemm_bytes = nullptr;          // the dot-product forms
@@ -75,11 +77,13 @@ struct MatMulParams {
   OffsetU8Fn offset = nullptr;
   ConvF32Fn gemm_f32 = nullptr;
   WidenS8Fn widen = nullptr;
-  // Scratch: [packed b][per worker: rows of a (int8: as the form wants them, float: transposed), start values]
+  // Scratch: [packed b][per worker: rows of a (integer: as the form wants them, float: transposed), start values or
+  // results to be rounded to int16]
   size_t packed_bytes = 0, a_bytes = 0, worker_bytes = 0;
 };
 
 Status run_matmul_s16(const Step& step, const RunContext& context);
+Status run_matmul_s16_of_s16(const Step& step, const RunContext& context);  // int16 activations
 Status run_matmul_bytes(const Step& step, const RunContext& context);
 Status run_matmul_steps(const Step& step, const RunContext& context);
 Status run_matmul_f32(const Step& step, const RunContext& context);

@@ -53,13 +53,13 @@ void pack_all(const MatMulParams& p, ThreadPool& pool, F&& pack_tile) {
 
 /// Rows of a as an integer form has them, each padded to whole blocks (by what meets weights 0).
 /// convert(in, out, pixels) takes 8 values a pixel.
-template <typename Element, typename Convert>
-void fill_rows(const MatMulParams& p, const Item& item, const int8_t* a, Element subtracted, Convert&& convert,
+template <typename Source, typename Element, typename Convert>
+void fill_rows(const MatMulParams& p, const Item& item, const Source* a, Element subtracted, Convert&& convert,
                Element* out) {
   const MatMulShape& s = p.shape;
   const int64_t padded = (s.k + kBlock - 1) / kBlock * kBlock;
   for (int64_t r = 0; r < item.rows; ++r, out += padded) {
-    const int8_t* row = a + s.a_offset[size_t(item.batch)] + (item.row + r) * s.a_row;
+    const Source* row = a + s.a_offset[size_t(item.batch)] + (item.row + r) * s.a_row;
     int64_t k = 0;
     if (s.a_col == 1) {
       convert(row, out, s.k / kBlock);
@@ -104,26 +104,49 @@ void scale_and_add(const MatMulParams& p, const Item& item, const float* c, floa
 
 namespace {
 
-/// The item's operands but x and w.
+/// The item's operands but x, w and y.
 template <typename Args>
-void set_item(Args& args, const MatMulParams& p, const Item& item, const Step& step, const RunContext& context) {
+void set_item(Args& args, const MatMulParams& p, const Item& item) {
   args.geometry.x_col = (p.shape.k + kBlock - 1) / kBlock * kBlock;
   args.epilogue.bias = p.bias.data() + item.tile * p.layout.panel;
   args.epilogue.multiplier = p.multiplier.data() + item.tile * p.layout.panel;
+}
+
+/// Runs the kernel for an item whose operands are set, into y of the output's type. own: the worker's scratch.
+template <typename Args, typename Kernel>
+void run_panel(Args& args, const MatMulParams& p, const Item& item, const Step& step, const RunContext& context,
+               uint8_t* own, Kernel&& kernel) {
+  if (p.short_output) {
+    set_output(args.geometry, p, item, context.output<int16_t>(step, 0));
+    const PanelGeometry whole = args.geometry;
+    const auto x = args.x;
+    float* results = reinterpret_cast<float*>(own + p.a_bytes);
+    return p.short_output.run_linear(whole, results, [&](const PanelGeometry& columns, int64_t first) {
+      args.geometry = columns;
+      args.x = x + first * whole.x_col;
+      kernel(args);
+    });
+  }
   if (p.float_output) {
     set_output(args.geometry, p, item, context.output<float>(step, 0));
   } else {
     set_output(args.geometry, p, item, context.output<int8_t>(step, 0));
   }
+  kernel(args);
 }
 
 int64_t item_macs(const MatMulParams& p) { return p.rows * p.shape.k * p.layout.panel; }
 
 }  // namespace
 
-Status run_matmul_s16(const Step& step, const RunContext& context) {
+namespace {
+
+/// convert(in, out, pixels): eight values of a a pixel, as int16 without zero point.
+template <typename Source, typename Convert>
+Status run_s16(const Step& step, const RunContext& context, Convert&& convert) {
   const MatMulParams& p = step.params_as<MatMulParams>();
-  const int8_t *a = context.input<int8_t>(step, 0), *b = context.input<int8_t>(step, 1);
+  const Source* a = context.input<Source>(step, 0);
+  const int8_t* b = context.input<int8_t>(step, 1);
   const int64_t matrix = p.layout.matrix_elements();
   const int16_t* packed = static_cast<const int16_t*>(p.packed);
   if (packed == nullptr) {
@@ -134,11 +157,9 @@ Status run_matmul_s16(const Step& step, const RunContext& context) {
     });
     packed = out;
   }
-  const auto convert = [&](const int8_t* in, int16_t* out, int64_t pixels) {
-    p.widen({in, kBlock, out, pixels, p.zero_point_a});
-  };
   const auto work = [&](int64_t begin, int64_t end, int worker) {
-    int16_t* rows = reinterpret_cast<int16_t*>(context.scratch + p.packed_bytes + size_t(worker) * p.worker_bytes);
+    uint8_t* own = context.scratch + p.packed_bytes + size_t(worker) * p.worker_bytes;
+    int16_t* rows = reinterpret_cast<int16_t*>(own);
     int64_t filled = -1;
     for (int64_t i = begin; i < end; ++i) {
       const Item item = item_at(p, i);
@@ -146,12 +167,27 @@ Status run_matmul_s16(const Step& step, const RunContext& context) {
       filled = item.strip_key;
       ConvS8Args args{panel_geometry(p, item), rows, nullptr, p.epilogue};
       args.w = packed + p.shape.b_index[size_t(item.batch)] * matrix + p.layout.offset(item.tile);
-      set_item(args, p, item, step, context);
-      p.gemm_s8(args);
+      set_item(args, p, item);
+      run_panel(args, p, item, step, context, own, [&](const ConvS8Args& panel) { p.gemm_s8(panel); });
     }
   };
   context.pool->parallel_for(item_count(p), grain_for(item_macs(p)), work);
   return {};
+}
+
+}  // namespace
+
+Status run_matmul_s16(const Step& step, const RunContext& context) {
+  const MatMulParams& p = step.params_as<MatMulParams>();
+  return run_s16<int8_t>(step, context, [&](const int8_t* in, int16_t* out, int64_t pixels) {
+    p.widen({in, kBlock, out, pixels, p.zero_point_a});
+  });
+}
+
+Status run_matmul_s16_of_s16(const Step& step, const RunContext& context) {
+  return run_s16<int16_t>(step, context, [](const int16_t* in, int16_t* out, int64_t pixels) {
+    std::memcpy(out, in, size_t(pixels * kBlock) * sizeof(int16_t));
+  });
 }
 
 namespace {
@@ -181,9 +217,9 @@ Status run_bytes(const Step& step, const RunContext& context, Call&& call) {
       args.x = rows;
       args.epilogue = p.epilogue;
       args.w = packed + matrix_index * matrix + p.layout.offset(item.tile);
-      set_item(args, p, item, step, context);
+      set_item(args, p, item);
       args.epilogue.bias += matrix_index * p.layout.tiles() * p.layout.panel;
-      call(args, item);
+      run_panel(args, p, item, step, context, rows, [&](Args& panel) { call(panel, item); });
     }
   };
   context.pool->parallel_for(item_count(p), grain_for(item_macs(p)), work);

@@ -170,6 +170,9 @@ Status prepare_pool_strided(OpPrepare& p, PoolParams& params) {
     case DType::UInt8:
       run = run_max<uint8_t>;
       break;
+    case DType::Int16:
+      run = run_max<int16_t>;
+      break;
     default:
       break;
   }

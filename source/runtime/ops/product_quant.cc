@@ -4,8 +4,8 @@
 
 namespace lq {
 
-const KernelRow* integer_product_kernel(const char* operation, Isa isa, const Tensor& weights, const StoredRange& x,
-                                        ProductForm* form) {
+const KernelRow* integer_product_kernel(const char* operation, Isa isa, const Tensor& x, const Tensor& weights,
+                                        const StoredRange& range, ProductForm* form) {
   struct Choice {
     const char* suffix;
     ProductForm form;
@@ -17,10 +17,10 @@ const KernelRow* integer_product_kernel(const char* operation, Isa isa, const Te
                                {"_steps_u8", ProductForm::kSteps}};
   *form = ProductForm::kS16;
   const KernelRow* best = find_kernel((operation + std::string("_s8")).c_str(), isa);
-  if (!fits_byte_kernels(weights)) return best;
+  if (x.dtype == DType::Int16 || !fits_byte_kernels(weights)) return best;
   bool bytes = false;
   for (const Choice& c : kBytes) {
-    if (c.form == ProductForm::kSteps && (x.low < 0 || x.high > kLargestStepByte)) continue;
+    if (c.form == ProductForm::kSteps && (range.low < 0 || range.high > kLargestStepByte)) continue;
     const KernelRow* row = find_kernel((operation + std::string(c.suffix)).c_str(), isa);
     // The scalar rows are only the twins that tests need: int16 is as fast there.
     if (row->isa == Isa::kScalar || (bytes && row->isa <= best->isa)) continue;
@@ -35,15 +35,21 @@ bool fits_byte_kernels(const Tensor& weights) { return weights.quant && weights.
 
 Result<bool> is_integer_product(const Tensor& x, const Tensor& w, const Tensor& y) {
   if (x.dtype == DType::Float32 && w.dtype == DType::Float32 && y.dtype == DType::Float32) return false;
-  const bool output = y.dtype == DType::Float32 || (y.dtype == DType::Int8 && y.quant.has_value());
-  if (x.dtype == DType::Int8 && w.dtype == DType::Int8 && x.quant && w.quant && output) return true;
+  const auto quantized = [](const Tensor& t) {
+    return (t.dtype == DType::Int8 || t.dtype == DType::Int16) && t.quant.has_value();
+  };
+  const bool output = y.dtype == DType::Float32 || quantized(y);
+  if (quantized(x) && w.dtype == DType::Int8 && w.quant && output) return true;
   return unsupported(std::string("no kernel multiplies ") + dtype_name(x.dtype) + " by " + dtype_name(w.dtype) +
-                     " into " + dtype_name(y.dtype) + "; float32, or quantized int8 by int8, can run");
+                     " into " + dtype_name(y.dtype) + "; float32, or quantized int8 or int16 by int8, can run");
 }
 
 Result<int32_t> activation_zero_point(const Tensor& x) {
   if (x.quant->scale.size() != 1) return unsupported("tensor '" + x.name + "' must be quantized per tensor");
-  return zero_point_at(*x.quant, 0);
+  const int32_t zero_point = zero_point_at(*x.quant, 0);
+  if (x.dtype == DType::Int16 && zero_point != 0)
+    return unsupported("the int16 tensor '" + x.name + "' must have zero point 0");
+  return zero_point;
 }
 
 Result<std::vector<float>> product_multipliers(const Tensor& x, const Tensor& w, const Tensor& y, int64_t channels) {
@@ -53,12 +59,13 @@ Result<std::vector<float>> product_multipliers(const Tensor& x, const Tensor& w,
                             std::to_string(channels) + " output channels");
   }
   if (x.quant->scale.size() != 1) return unsupported("tensor '" + x.name + "' must be quantized per tensor");
-  const bool to_int8 = y.dtype == DType::Int8;
-  if (to_int8 && y.quant->scale.size() != 1) return unsupported("tensor '" + y.name + "' must be quantized per tensor");
+  const bool quantizes = y.dtype != DType::Float32;
+  if (quantizes && y.quant->scale.size() != 1)
+    return unsupported("tensor '" + y.name + "' must be quantized per tensor");
   std::vector<float> m(static_cast<size_t>(channels));
   for (size_t c = 0; c < m.size(); ++c) {
     const float s_w = scale_at(*w.quant, c), s_x = x.quant->scale[0];
-    m[c] = to_int8 ? requantize_multiplier(s_x, s_w, y.quant->scale[0]) : float(double(s_x) * double(s_w));
+    m[c] = quantizes ? requantize_multiplier(s_x, s_w, y.quant->scale[0]) : float(double(s_x) * double(s_w));
   }
   return m;
 }
@@ -79,9 +86,12 @@ Result<Epilogue> product_epilogue(const OpPrepare& p, const Tensor& y) {
     return e;
   }
   if (p.node.fused_clamp)
-    return internal_error("an int8 output carries its activation in qmin and qmax, not in a clamp");
+    return internal_error("a quantized output carries its activation in qmin and qmax, not in a clamp");
   e.zero_point = zero_point_at(*y.quant, 0);
   e.low = float(y.quant->qmin - e.zero_point), e.high = float(y.quant->qmax - e.zero_point);
+  e.float_output = e.float_clamp = y.dtype == DType::Int16;
+  if (e.float_output && e.zero_point != 0)
+    return unsupported("the int16 tensor '" + y.name + "' must have zero point 0");
   return e;
 }
 

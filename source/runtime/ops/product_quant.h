@@ -38,23 +38,26 @@ constexpr int64_t strip_element(ProductForm f) { return f == ProductForm::kF32 ?
 constexpr int32_t byte_offset(ProductForm f) { return f == ProductForm::kU8 || f == ProductForm::kStepsU8 ? 128 : 0; }
 
 /// The kernel of `operation` ("conv" or "gemm") for int8 by int8 and the form of its operands: bytes where the
-/// processor multiplies them (in steps only if x fits), else kS16. `x`: what values of x are stored.
-const KernelRow* integer_product_kernel(const char* operation, Isa isa, const Tensor& weights, const StoredRange& x,
-                                        ProductForm* form);
+/// processor multiplies them (in steps only if x fits), else kS16. `range`: what values of x are stored. An int16 x
+/// always takes kS16: |q| <= 32768 and |w| <= 128, so that a pair of products, 2^23 at most, is exact in int32.
+const KernelRow* integer_product_kernel(const char* operation, Isa isa, const Tensor& x, const Tensor& weights,
+                                        const StoredRange& range, ProductForm* form);
 /// smull adds two byte products in an int16: it wants weights >= -127. Weights of a file are, but one that a branch
 /// captures or folding makes may not be.
 bool fits_byte_kernels(const Tensor& weights);
 
-/// True if the product runs on int8 × int8; false: float. Anything else (one of the two, other types) is an error.
+/// True if the product runs on int8 or int16 × int8; false: float. Anything else (one of the two, other types) is an
+/// error.
 Result<bool> is_integer_product(const Tensor& x, const Tensor& w, const Tensor& y);
 
-/// Zero point of a per-tensor int8 activation.
+/// Zero point of a per-tensor int8 or int16 activation; that of int16 is 0.
 Result<int32_t> activation_zero_point(const Tensor& x);
 
-/// m[c] = s_x·s_w[c]/s_y for an int8 output, float(s_x·s_w[c]) for a float one; one entry a channel.
+/// m[c] = s_x·s_w[c]/s_y for a quantized output, float(s_x·s_w[c]) for a float one; one entry a channel.
 Result<std::vector<float>> product_multipliers(const Tensor& x, const Tensor& w, const Tensor& y, int64_t channels);
 
-/// Bounds, zero point and kind of output. bias and multiplier stay null: the caller points them at its tile.
+/// Bounds, zero point and kind of output. bias and multiplier stay null: the caller points them at its tile. For int16
+/// the kernel writes float(acc)·m clamped to the bounds, which ShortOutput rounds.
 Result<Epilogue> product_epilogue(const OpPrepare& p, const Tensor& y);
 
 /// The node's folded Relu or Clip of a float output.

@@ -1,4 +1,5 @@
 // QuantizeLinear, DequantizeLinear, Requantize: one parameter set or one a channel, linear or blocked on either side.
+#include "kernels/s16_kernels.h"
 #include "runtime/ops/blocked.h"
 #include "runtime/ops/dtype_dispatch.h"
 #include "runtime/ops/quantized.h"
@@ -15,12 +16,18 @@ struct RowArgs {
   int32_t zero_x = 0;
   RoundArgs round = {};
 };
-using RowFn = void (*)(const void* x, void* y, int64_t n, const RowArgs& args, const ElementwiseKernels& kernels);
+struct RowKernels {
+  const ElementwiseKernels& s8;
+  const S16Kernels& s16;
+};
+using RowFn = void (*)(const void* x, void* y, int64_t n, const RowArgs& args, const RowKernels& kernels);
 
 template <typename T>
-void quantize_row(const void* x, void* y, int64_t n, const RowArgs& a, const ElementwiseKernels& k) {
+void quantize_row(const void* x, void* y, int64_t n, const RowArgs& a, const RowKernels& k) {
   if constexpr (std::is_same_v<T, int8_t>) {
-    k.quantize.run(static_cast<const float*>(x), static_cast<int8_t*>(y), n, {a.scale, a.round});
+    k.s8.quantize.run(static_cast<const float*>(x), static_cast<int8_t*>(y), n, {a.scale, a.round});
+  } else if constexpr (std::is_same_v<T, int16_t>) {
+    k.s16.quantize.run(static_cast<const float*>(x), static_cast<int16_t*>(y), n, {a.scale, a.round});
   } else {
     const float* in = static_cast<const float*>(x);
     for (int64_t i = 0; i < n; ++i) {
@@ -31,11 +38,14 @@ void quantize_row(const void* x, void* y, int64_t n, const RowArgs& a, const Ele
 }
 
 template <typename T>
-void dequantize_row(const void* x, void* y, int64_t n, const RowArgs& a, const ElementwiseKernels& k) {
+void dequantize_row(const void* x, void* y, int64_t n, const RowArgs& a, const RowKernels& k) {
   if constexpr (std::is_same_v<T, int8_t>) {
-    k.dequantize.run(static_cast<const int8_t*>(x), static_cast<float*>(y), n, a.scale, a.zero_x);
+    k.s8.dequantize.run(static_cast<const int8_t*>(x), static_cast<float*>(y), n, a.scale, a.zero_x);
   } else {
     const T* in = static_cast<const T*>(x);
+    if constexpr (std::is_same_v<T, int16_t>) {
+      if (a.zero_x == 0) return k.s16.dequantize.run(in, static_cast<float*>(y), n, a.scale);
+    }
     for (int64_t i = 0; i < n; ++i) {
       const int32_t d = int32_t(uint32_t(int32_t(in[i])) - uint32_t(a.zero_x));  // int32: zp is 0 in every valid bias
       static_cast<float*>(y)[i] = float(d) * a.scale;
@@ -43,10 +53,38 @@ void dequantize_row(const void* x, void* y, int64_t n, const RowArgs& a, const E
   }
 }
 
+/// R where a side is int16 and the other int8 or int16: int16 has zero point 0, int8 is widened or narrowed beside it.
 template <typename X, typename Y>
-void requantize_row(const void* x, void* y, int64_t n, const RowArgs& a, const ElementwiseKernels& k) {
+void requantize_short_row(const X* x, Y* y, int64_t n, const RowArgs& a, const S16Kernels& k) {
+  constexpr int64_t kPiece = 1024;
+  int16_t wide_x[kPiece], wide_y[kPiece];
+  RescaleArgs args{0, a.scale, a.round};
+  args.round.zero_point = 0;
+  for (int64_t at = 0; at < n; at += kPiece) {
+    const int64_t count = std::min(kPiece, n - at);
+    const int16_t* in = wide_x;
+    if constexpr (std::is_same_v<X, int8_t>) {
+      k.widen.run(x + at, wide_x, count, a.zero_x);
+    } else {
+      in = x + at;
+    }
+    if constexpr (std::is_same_v<Y, int8_t>) {
+      k.requantize.run(in, wide_y, count, args);
+      k.narrow.run(wide_y, y + at, count, a.round.zero_point);
+    } else {
+      k.requantize.run(in, y + at, count, args);
+    }
+  }
+}
+
+template <typename X, typename Y>
+void requantize_row(const void* x, void* y, int64_t n, const RowArgs& a, const RowKernels& k) {
+  constexpr bool kShort = std::is_same_v<X, int16_t> || std::is_same_v<Y, int16_t>;
+  constexpr bool kUnsigned = std::is_same_v<X, uint8_t> || std::is_same_v<Y, uint8_t>;
   if constexpr (std::is_same_v<X, int8_t> && std::is_same_v<Y, int8_t>) {
-    k.requantize.run(static_cast<const int8_t*>(x), static_cast<int8_t*>(y), n, {a.zero_x, a.scale, a.round});
+    k.s8.requantize.run(static_cast<const int8_t*>(x), static_cast<int8_t*>(y), n, {a.zero_x, a.scale, a.round});
+  } else if constexpr (kShort && !kUnsigned) {
+    requantize_short_row(static_cast<const X*>(x), static_cast<Y*>(y), n, a, k.s16);
   } else {
     const X* in = static_cast<const X*>(x);
     for (int64_t i = 0; i < n; ++i) {
@@ -58,6 +96,8 @@ void requantize_row(const void* x, void* y, int64_t n, const RowArgs& a, const E
 
 struct ConvertParams : NamedParams {
   const ElementwiseKernels* kernels = nullptr;
+  const S16Kernels* s16 = nullptr;
+  RowKernels row_kernels() const { return {*kernels, *s16}; }
   RowFn row = nullptr;
   std::vector<RowArgs> args;  // 1, or one a channel
   size_t x_size = 1, y_size = 1;
@@ -71,7 +111,7 @@ struct ConvertParams : NamedParams {
 /// One parameter set, one layout: the whole storage is a run.
 void run_flat(const ConvertParams& p, const RunContext& context, const uint8_t* x, uint8_t* y) {
   parallel(context, p.storage, kElementGrain, [&](int64_t begin, int64_t end, int) {
-    p.row(x + begin * int64_t(p.x_size), y + begin * int64_t(p.y_size), end - begin, p.args[0], *p.kernels);
+    p.row(x + begin * int64_t(p.x_size), y + begin * int64_t(p.y_size), end - begin, p.args[0], p.row_kernels());
   });
   if (!p.y_blocked || p.shape.tail == kBlock) return;
   // The input's pad lanes may hold anything; the output's must not.
@@ -96,7 +136,7 @@ void run_linear_channels(const ConvertParams& p, const RunContext& context, cons
   parallel(context, p.outer * p.channels, grain, [&](int64_t begin, int64_t end, int) {
     for (int64_t i = begin; i < end; ++i) {
       const RowArgs& args = p.args[size_t(i % p.channels)];
-      p.row(x + i * p.inner * int64_t(p.x_size), y + i * p.inner * int64_t(p.y_size), p.inner, args, *p.kernels);
+      p.row(x + i * p.inner * int64_t(p.x_size), y + i * p.inner * int64_t(p.y_size), p.inner, args, p.row_kernels());
     }
   });
 }
@@ -121,7 +161,7 @@ void run_pieces(const ConvertParams& p, const RunContext& context, const uint8_t
     const int64_t out_stride = p.y_blocked ? kChunk : s.spatial;
     for (int c = 0; c < channels; ++c) {
       const RowArgs& args = p.args[p.args.size() == 1 ? 0 : size_t(block * kBlock + c)];
-      p.row(in + c * in_stride * xs, out + c * out_stride * ys, count, args, *p.kernels);
+      p.row(in + c * in_stride * xs, out + c * out_stride * ys, count, args, p.row_kernels());
     }
     if (p.y_blocked) rows_to_block(*p.kernels, p.y_size, out_rows, kChunk, channels, y + blocked * ys, count, p.fill);
   });
@@ -146,6 +186,7 @@ Status fill_params(OpPrepare& p, ConvertParams& params, const QuantParams& q) {
   const Tensor& x = p.input(0);
   const Tensor& y = p.output(0);
   params.kernels = &elementwise_kernels(p.isa);
+  params.s16 = &s16_kernels(p.isa);
   params.x_size = dtype_size(x.dtype);
   params.y_size = dtype_size(y.dtype);
   params.x_blocked = is_blocked(x);
@@ -180,13 +221,19 @@ Status expect_dtype(const Tensor& t, DType dtype) {
   return unsupported("tensor '" + t.name + "' is " + dtype_name(t.dtype) + ", expected " + dtype_name(dtype));
 }
 
-Status finish(OpPrepare& p, ConvertParams& params, const char* verb, const Kernel<RowFn>& s8, bool is_s8) {
+Status finish(OpPrepare& p, ConvertParams& params, const char* verb, const Kernel<RowFn>& s8, bool is_s8,
+              const Kernel<RowFn>& s16) {
   if (params.row == nullptr) {
     return unsupported(std::string(op_name(p.node.op)) + " from " + dtype_name(p.input(0).dtype) + " to " +
                        dtype_name(p.output(0).dtype));
   }
   if (is_s8) {
     p.set(s8.name, s8.isa, run_convert);
+    return {};
+  }
+  const DType x = p.input(0).dtype, y = p.output(0).dtype;
+  if ((x == DType::Int16 || y == DType::Int16) && x != DType::UInt8 && y != DType::UInt8) {
+    p.set(s16.name, s16.isa, run_convert);
     return {};
   }
   params.kernel_name =
@@ -220,7 +267,9 @@ Status prepare_quantize(OpPrepare& p) {
       break;
   }
   const auto& k = params.kernels->quantize;
-  return finish(p, params, "quantize", {k.name, k.isa, params.row}, y.dtype == DType::Int8);
+  const auto& k16 = params.s16->quantize;
+  return finish(p, params, "quantize", {k.name, k.isa, params.row}, y.dtype == DType::Int8,
+                {k16.name, k16.isa, params.row});
 }
 
 Status prepare_dequantize(OpPrepare& p) {
@@ -251,7 +300,9 @@ Status prepare_dequantize(OpPrepare& p) {
       break;
   }
   const auto& k = params.kernels->dequantize;
-  return finish(p, params, "dequantize", {k.name, k.isa, params.row}, x.dtype == DType::Int8);
+  const auto& k16 = params.s16->dequantize;
+  return finish(p, params, "dequantize", {k.name, k.isa, params.row}, x.dtype == DType::Int8,
+                {k16.name, k16.isa, params.row});
 }
 
 template <typename X>
@@ -295,7 +346,9 @@ Status prepare_requantize(OpPrepare& p) {
   const bool bytes = params.x_size == 1 && params.y_size == 1;
   if (bytes && params.x_blocked && params.y_blocked) p.step.piece = requantize_piece;
   const auto& k = params.kernels->requantize;
-  return finish(p, params, "requantize", {k.name, k.isa, params.row}, x.dtype == DType::Int8 && y.dtype == DType::Int8);
+  const auto& k16 = params.s16->requantize;
+  return finish(p, params, "requantize", {k.name, k.isa, params.row}, x.dtype == DType::Int8 && y.dtype == DType::Int8,
+                {k16.name, k16.isa, params.row});
 }
 
 constexpr OpRow kRows[] = {{Op::QuantizeLinear, prepare_quantize},

@@ -54,10 +54,18 @@ Layer random_layer(Rng& rng, bool transposed) {
   }
 }
 
-void random_convolution(uint64_t seed, bool transposed) {
+/// Types of a layer's input and output.
+struct Types {
+  DType x = DType::Int8, y = DType::Int8;
+};
+
+void random_convolution(uint64_t seed, bool transposed, Types types = {}) {
   RuleGraph g(seed);
   const Layer l = random_layer(g.rng, transposed);
-  const QuantParams x = g.params();
+  const double k = double(element_count(l.w)) / double(std::max<int64_t>(1, l.outputs));
+  const bool wide = types.x == DType::Int16;
+  const QuantParams x =
+      wide ? g.int16_params(g.rng.uniform(1e-5f, 1e-3f), RuleGraph::int16_limit(k)) : g.params();
   std::vector<float> scales;
   std::vector<TensorId> inputs{g.activation("x", l.x, x), g.random_weights(l.w, transposed ? 1 : 0, l.outputs, &scales)};
   if (!g.rng.chance(4)) inputs.push_back(g.random_bias(x.scale[0], scales));
@@ -68,18 +76,21 @@ void random_convolution(uint64_t seed, bool transposed) {
     return check(g, {{op, DType::Float32}});
   }
   // Accumulators are about 73²·√K units of s_x·s_w; half of the outputs saturate in some layers, in others none.
-  const double k = double(element_count(l.w)) / double(std::max<int64_t>(1, l.outputs));
-  const double wanted = double(x.scale[0]) * 0.73 * std::sqrt(k) * double(g.rng.uniform(0.2f, 3));
-  g.finish(y, g.params(g.scale_near(wanted, double(x.scale[0]) * double(scales[0]))));
-  check(g, {{op, DType::Int8}});
+  // int16 values are as much larger as their limit is, an int16 output's scale is as much smaller.
+  double wanted = double(x.scale[0]) * 0.73 * std::sqrt(k) * double(g.rng.uniform(0.2f, 3));
+  if (wide) wanted *= double(x.qmax) / 127;
+  if (types.y == DType::Int16) wanted /= 256;
+  const float scale = g.scale_near(wanted, double(x.scale[0]) * double(scales[0]));
+  g.finish(y, types.y == DType::Int16 ? g.int16_params(scale, g.rng.pick({32767, 20001})) : g.params(scale));
+  check(g, {{op, types.y}});
 }
 
 /// Seeds of instance `part`: `count` of them, spread so that more rounds only add some.
-void random_convolutions(int part, int count, bool transposed) {
+void random_convolutions(int part, int count, bool transposed, Types types = {}) {
   for (int i = 0; i < count * random_rounds(); ++i) {
     const uint64_t seed = uint64_t(part) + uint64_t(i) * 16 + (transposed ? 1 : 0) * 1000003;
     SCOPED_TRACE("seed " + std::to_string(seed));
-    random_convolution(seed, transposed);
+    random_convolution(seed, transposed, types);
     if (::testing::Test::HasFailure()) return;
   }
 }
@@ -91,6 +102,17 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomConv, ::testing::Range(0, 10));
 class RandomConvTranspose : public ::testing::TestWithParam<int> {};
 TEST_P(RandomConvTranspose, EveryPlanEqualsTheReference) { random_convolutions(GetParam(), 40, true); }
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomConvTranspose, ::testing::Range(0, 4));
+
+constexpr Types kShortTypes[] = {{DType::Int16, DType::Int16}, {DType::Int16, DType::Int8}, {DType::Int8, DType::Int16}};
+
+class RandomShortConv : public ::testing::TestWithParam<int> {};
+TEST_P(RandomShortConv, EveryPlanEqualsTheReference) {
+  for (const Types& types : kShortTypes) random_convolutions(GetParam(), 25, false, types);
+}
+TEST_P(RandomShortConv, TransposedToo) {
+  for (const Types& types : kShortTypes) random_convolutions(GetParam(), 10, true, types);
+}
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomShortConv, ::testing::Range(0, 6));
 
 struct Named {
   const char* name;

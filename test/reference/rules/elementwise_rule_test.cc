@@ -23,7 +23,7 @@ TEST(AddSubMul, EveryBroadcast) {
         const QuantParams pa = g.params();
         const QuantParams pb = g.params(g.rng.chance(2) ? pa.scale[0] * g.rng.pick({1.0f, 0.5f, 3.0f, 1.5f, 0.7f}) : g.rng.uniform(0.004f, 0.1f));
         const TensorId x = g.activation("a", a, pa);
-        const TensorId y = kind < 2 ? g.activation("b", b, pb) : g.int8_constant("b", b, pb);
+        const TensorId y = kind < 2 ? g.activation("b", b, pb) : g.quantized_constant("b", b, pb);
         const TensorId z = kind % 2 == 0 ? g.op(op, {x, y}) : g.op(op, {y, x});
         const double unit = op == Op::Mul ? double(pa.scale[0]) * double(pb.scale[0]) : double(pa.scale[0]);
         const double wanted = op == Op::Mul ? unit * 60 : unit + double(pb.scale[0]);

@@ -162,5 +162,22 @@ TEST(Fused, WhatOthersReadStays) {
   }
 }
 
+/// The sum that moves into the first convolution is the last reader of x in the file's order, but no longer when it runs:
+/// x must live until the other sum, whatever is computed between them.
+TEST(Fused, OtherReadersOfAnOperandRunLater) {
+  RuleGraph g(4700);
+  const Layer l{16, 16, 12, 11, 1};
+  const QuantParams px = g.params(0.1f), pv = g.params(0.1f), p = g.params(0.4f);
+  // From convolutions: tensors whose memory the plan gives to others once it believes them read.
+  const TensorId x = convolution(g, l, g.activation("x", {1, 16, 12, 11}, px), px.scale[0], p);
+  const TensorId v = convolution(g, l, g.activation("v", {1, 16, 12, 11}, pv), pv.scale[0], p);
+  const TensorId a = convolution(g, l, v, p.scale[0], p);
+  const TensorId b = convolution(g, l, v, p.scale[0], p);
+  g.finish(g.op(Op::Mul, {x, b}), g.params(1.0f), false);
+  g.finish(g.op(Op::Add, {a, x}), g.params(0.8f), false);
+  check(g, {{Op::Add}, {Op::Mul}});
+  EXPECT_EQ(count(g, Op::Add).fused, 1);
+}
+
 }  // namespace
 }  // namespace lq::reference

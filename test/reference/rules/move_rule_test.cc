@@ -119,7 +119,7 @@ TEST(Concat, OfConvolutionsInputsAndConstants) {
       shape[size_t(a)] = g.rng.pick<int64_t>({1, 3, 8, 11, 16});
       const QuantParams own = equal || i == 0 ? p : g.params();
       if (g.rng.chance(4)) {
-        parts.push_back(g.int8_constant(g.unique("c"), shape, own));
+        parts.push_back(g.quantized_constant(g.unique("c"), shape, own));
         continue;
       }
       TensorId x = g.activation(g.unique("x"), shape, own);
@@ -149,6 +149,18 @@ TEST(Movers, ChannelShuffle) {
   x = g.op(Op::Conv, {x, g.random_weights({24, 1, 3, 3}, 0, 24, &s)}, with<schema::ConvAttrsT>([](auto& a) { a.groups = 24, a.strides = {2, 2}; }));
   g.finish(x, g.params(0.1f));
   check(g, {{Op::Conv}, {Op::Reshape}, {Op::Transpose}, {Op::Pad}});
+}
+
+/// A Relu folded into the convolution narrows what it writes, not what Pad may put around it.
+TEST(Moves, PadsConstantBehindAFoldedRelu) {
+  RuleGraph g(2900);
+  std::vector<float> s;
+  const QuantParams p = per_tensor_params(DType::Int8, 0.5f, 0);
+  const TensorId c = g.op(Op::Conv, {g.activation("x", {1, 9, 5, 4}), g.random_weights({9, 9, 1, 1}, 0, 9, &s)});
+  const TensorId q = g.dequantize(g.quantize(g.op(Op::Relu, {c}), p));
+  const TensorId y = g.op(Op::Pad, {q, g.ints("p", {0, 0, 1, 2, 0, 0, 1, 0}), g.scalar(-7.0f)}, schema::PadAttrsT());
+  g.finish(y, p, false);
+  check(g, {{Op::Pad}});
 }
 
 }  // namespace

@@ -168,12 +168,12 @@ TEST(Patterns, ReadersThatFoldAwayDoNotCount) {
 /// Constants through the rules: what folds must have the bits of what runs.
 TEST(Patterns, ConstantOperands) {
   Net g(4060);
-  const TensorId c = g.int8_constant("c", {1, 12, 7, 6}, g.p);
+  const TensorId c = g.quantized_constant("c", {1, 12, 7, 6}, g.p);
   const TensorId t = g.q(g.op(Op::Tanh, {c}));
   const TensorId r = g.dequantize(g.quantize(t, g.params(0.3f)));
   g.finish(g.op(Op::Add, {g.x, r}), g.p);
   g.finish(g.op(Op::Mul, {g.op(Op::Sigmoid, {c}), g.x}), g.p);  // a float constant: not the rule
-  g.finish(g.op(Op::MatMul, {g.int8_constant("m", {5, 7}, g.p), g.x}), g.params(0.5f));
+  g.finish(g.op(Op::MatMul, {g.quantized_constant("m", {5, 7}, g.p), g.x}), g.params(0.5f));
   check(g, {{Op::Add}, {Op::MatMul}});
 }
 

@@ -34,6 +34,13 @@ QuantParams RuleGraph::params(float scale) {
   return p;
 }
 
+QuantParams RuleGraph::int16_params(float scale, int32_t qmax) {
+  QuantParams p = per_tensor_params(DType::Int16, scale, 0);
+  p.qmin = qmax == 32767 && rng.chance(8) ? -32768 : -qmax;
+  p.qmax = qmax;
+  return p;
+}
+
 float RuleGraph::scale_near(double wanted, double unit) {
   if (rng.chance(2)) return float(wanted);
   return float(unit * 2 * std::max(1.0, std::round(wanted / unit / 2)) * rng.pick({0.25, 1.0, 1.0, 1.0}));
@@ -47,10 +54,14 @@ TensorId RuleGraph::activation(const std::string& name, Shape shape, const Quant
   return dequantize(quantize(x, p));
 }
 
-TensorId RuleGraph::int8_constant(const std::string& name, Shape shape, const QuantParams& p) {
-  std::vector<int8_t> values(static_cast<size_t>(element_count(shape)));
-  for (int8_t& v : values) v = int8_t(rng.between(p.qmin, p.qmax));
-  const TensorId id = graph().add_constant(name, DType::Int8, std::move(shape), values.data());
+TensorId RuleGraph::quantized_constant(const std::string& name, Shape shape, const QuantParams& p) {
+  const size_t count = size_t(element_count(shape)), size = dtype_size(p.dtype);
+  std::vector<uint8_t> values(count * size);
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t v = rng.between(p.qmin, p.qmax);
+    std::memcpy(values.data() + i * size, &v, size);  // little-endian: the low bytes
+  }
+  const TensorId id = graph().add_constant(name, p.dtype, std::move(shape), values.data());
   graph().tensor(id).quant = p;
   return dequantize(id);
 }
@@ -163,6 +174,7 @@ std::string difference(const Value& expected, const Session& session, size_t i) 
   if (wrong == 0) return "";
   const auto value = [&](const uint8_t* p) {
     if (t.dtype == DType::Int8) return double(reinterpret_cast<const int8_t*>(p)[first]);
+    if (t.dtype == DType::Int16) return double(reinterpret_cast<const int16_t*>(p)[first]);
     if (t.dtype == DType::Float32) return double(reinterpret_cast<const float*>(p)[first]);
     return double(p[first * size]);
   };
@@ -178,7 +190,7 @@ void expect_fused(const Graph& graph, const std::vector<Expect>& expect) {
       found = found || (node.op == e.op && graph.tensor(node.inputs[0]).dtype != DType::Float32 &&
                         graph.tensor(node.outputs[0]).dtype == e.output);
     }
-    EXPECT_TRUE(found) << "no " << op_name(e.op) << " on int8 in\n" << to_string(graph);
+    EXPECT_TRUE(found) << "no " << op_name(e.op) << " on int8 or int16 in\n" << to_string(graph);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -35,14 +36,18 @@ class RuleGraph : public testing::GraphBuilder {
 
   QuantParams params(float scale);  // int8, this scale, a random zero point (often an extreme one), rarely narrowed limits
   QuantParams params() { return params(rng.uniform(0.004f, 0.1f)); }
+  /// int16, zero point 0, limits ±qmax; rarely the lowest value of all as well.
+  QuantParams int16_params(float scale, int32_t qmax = 32767);
+  /// The largest qmax that keeps the accumulators of products of `terms` int8 weights and a random_bias() in int32.
+  static int32_t int16_limit(double terms) { return int32_t(std::min(32767.0, 1147483647 / (127 * std::max(1.0, terms)))); }
   /// A scale near `wanted`, half of the time an even multiple of `unit`: then accumulators in units of `unit` fall on ties
   /// of rint, where the last bit of every multiplier, product and sum decides.
   float scale_near(double wanted, double unit);
   /// Float input -> Quantize -> Dequantize.
   TensorId activation(const std::string& name, Shape shape, const QuantParams& p);
   TensorId activation(const std::string& name, Shape shape) { return activation(name, std::move(shape), params()); }
-  /// A dequantized constant int8 tensor with per-tensor parameters.
-  TensorId int8_constant(const std::string& name, Shape shape, const QuantParams& p);
+  /// A dequantized constant int8 or int16 tensor with per-tensor parameters.
+  TensorId quantized_constant(const std::string& name, Shape shape, const QuantParams& p);
   /// Dequantized int8 weights, one scale an output channel (or one for all), and the scales.
   TensorId random_weights(Shape shape, int axis, int64_t channels, std::vector<float>* scales);
   /// Dequantized int32 bias in units of s_x · scales[c].
@@ -62,7 +67,7 @@ class RuleGraph : public testing::GraphBuilder {
 };
 
 struct Expect {
-  Op op;                        // must run on int8 …
+  Op op;                        // must run on int8 or int16 …
   DType output = DType::Int8;   // … into this type
 };
 
