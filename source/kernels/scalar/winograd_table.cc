@@ -8,6 +8,8 @@ void winograd_input(const WinogradInputArgs& args);
 void winograd_weights(const WinogradWeightsArgs& args);
 void winograd23_s8(const WinogradProductArgs& args);
 void winograd43_s8(const WinogradProductArgs& args);
+void winograd23_s8x1(const WinogradProductArgs& args);
+void winograd43_s8x1(const WinogradProductArgs& args);
 void winograd_output(const WinogradOutputArgs& args);
 }  // namespace scalar
 
@@ -19,6 +21,10 @@ static const KernelRow kRows[] = {
      reinterpret_cast<KernelFn>(scalar::winograd23_s8)},
     {"winograd43_s8_1x16__scalar", "winograd43_s8", Isa::kScalar, 16,
      reinterpret_cast<KernelFn>(scalar::winograd43_s8)},
+    {"winograd23_s8x1_1x16__scalar", "winograd23_s8x1", Isa::kScalar, 16,
+     reinterpret_cast<KernelFn>(scalar::winograd23_s8x1)},
+    {"winograd43_s8x1_1x16__scalar", "winograd43_s8x1", Isa::kScalar, 16,
+     reinterpret_cast<KernelFn>(scalar::winograd43_s8x1)},
     {"winograd_output__scalar", "winograd_output", Isa::kScalar, 0,
      reinterpret_cast<KernelFn>(scalar::winograd_output)},
 };
