@@ -27,6 +27,7 @@ extern const KernelTable kAvx512VnniWinogradKernels;
 #endif
 #ifdef LQ_HAS_NEON
 extern const KernelTable kNeonConvKernels;
+extern const KernelTable kNeonWinogradKernels;
 #endif
 #ifdef LQ_HAS_NEON_DOTPROD
 extern const KernelTable kNeonDotprodConvKernels;
@@ -80,6 +81,7 @@ const KernelTable* const* kernel_tables(int* count) {
 #endif
 #ifdef LQ_HAS_NEON
       &kNeonConvKernels,
+      &kNeonWinogradKernels,
 #endif
 #ifdef LQ_HAS_NEON_DOTPROD
       &kNeonDotprodConvKernels,

@@ -3,7 +3,8 @@
 // and channel pair instead of 9·m². Four families; positions are numbered row by row in the transformed tile.
 //   winograd_input    V = Bᵀ d B    d = q − zp, 0 outside the image; int16, no sum leaves it for 9-bit differences
 //   winograd_weights  U = G g Gᵀ    G scaled to integers; int16 for any int8 weights
-//   winograd23_s8, winograd43_s8    M = Σ over input channels of V·U at each position, modulo 2^32
+//   winograd23_s8, winograd43_s8    M = Σ over input channels of V·U at each position, modulo 2^32; …_s8x1: the weights
+//                                   of two input channels do not alternate, for processors that multiply them singly
 //   winograd_output   y = Aᵀ M A divided by the scale of G modulo 2^32, then the epilogue
 #pragma once
 #include "kernels/kernel_types.h"
@@ -37,7 +38,8 @@ using WinogradInputFn = void (*)(const WinogradInputArgs& args);
 }
 
 /// Family "winograd_weights": w [pairs of input channels][9 taps][16 output channels][2],
-/// u [position][pairs][16 output channels][2], positions u_position elements apart.
+/// u [position][pairs][16 output channels][2], positions u_position elements apart. For s8x1 both end in [2][16 output
+/// channels]: lanes stay what they are.
 struct WinogradWeightsArgs {
   const int8_t* w;
   int32_t pairs;
@@ -50,8 +52,8 @@ using WinogradWeightsFn = void (*)(const WinogradWeightsArgs& args);
 /// Families "winograd23_s8" (16 positions) and "winograd43_s8" (36): for every position p, tile t and output channel l
 ///   sum[p · sum_position + 16·t + l] (+)= Σ_{k < 2·pairs} v[p · v_position + k / 8 · v_block + 8·t + k % 8]
 ///                                                         · u[p · u_position + k / 2 · 32 + 2·l + k % 2]
-/// modulo 2^32; the same for `panels` panels, at most panel_width / 16 of the kernel's row, u_panel and sum_panel
-/// apart.
+/// modulo 2^32; "winograd23_s8x1" and "winograd43_s8x1" have u at k · 16 + l instead. The same for `panels` panels, at
+/// most panel_width / 16 of the kernel's row, u_panel and sum_panel apart.
 struct WinogradProductArgs {
   const int16_t* v;
   ptrdiff_t v_position, v_block;

@@ -60,34 +60,6 @@ __attribute__((noinline)) static void tile(const WinogradProductArgs& a, const i
   }
 }
 
-/// The tile of n <= kTiles tiles.
-template <int kTiles, int kPanels>
-static void tile_of(int n, const WinogradProductArgs& a, const int16_t* x, const int16_t* w, int32_t* sum) {
-  if constexpr (kTiles > 1) {
-    if (n < kTiles) return tile_of<kTiles - 1, kPanels>(n, a, x, w, sum);
-  }
-  tile<kTiles, kPanels>(a, x, w, sum);
-}
+constexpr int kMostTiles = Vector::kTiles, kMostPanels = Vector::kPanels;
 
-/// Tiles in groups of at most Vector::kTiles, as even as possible; a position's weights stay in the first-level cache
-/// meanwhile.
-template <int kPanels>
-static void product_of(const WinogradProductArgs& a, int positions) {
-  const int groups = (a.tiles + Vector::kTiles - 1) / Vector::kTiles;
-  const int16_t *x = a.v, *w = a.u;
-  int32_t* sum = a.sum;
-  for (int p = 0; p < positions; ++p, x += a.v_position, w += a.u_position, sum += a.sum_position) {
-    for (int g = groups, first = 0; g > 0; --g) {
-      const int n = (a.tiles - first + g - 1) / g;
-      tile_of<Vector::kTiles, kPanels>(n, a, x + 8 * first, w, sum + kWinogradPanel * first);
-      first += n;
-    }
-  }
-}
-
-static void product(const WinogradProductArgs& a, int positions) {
-  if constexpr (Vector::kPanels == 2) {
-    if (a.panels == 2) return product_of<2>(a, positions);
-  }
-  product_of<1>(a, positions);
-}
+#include "kernels/winograd_tiles_inline.h"

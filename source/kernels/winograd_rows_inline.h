@@ -38,7 +38,7 @@ void output(const WinogradOutputArgs& a) {
   g.y_block = a.y_block;
   Epilogue e = a.epilogue;
   for (int h = 0; h < 2 && a.lanes > 8 * h; ++h) {
-    g.lanes = a.lanes - 8 * h;
+    g.lanes = a.lanes - 8 * h < 8 ? a.lanes - 8 * h : 8;
     g.y = static_cast<char*>(a.y) + h * a.y_block * (e.float_output ? 4 : 1);
     e.bias = a.epilogue.bias + 8 * h;
     e.multiplier = a.epilogue.multiplier + 8 * h;

@@ -335,7 +335,9 @@ void compare_interleave(const KernelRow& row, const KernelRow& scalar, Random& r
 /// One random comparison; false for a family this file doesn't know.
 bool compare(const KernelRow& row, const KernelRow& scalar, Random& r) {
   const std::string family = row.family;
-  if (family == "conv_s8" || family == "gemm_s8") {
+  if (family.rfind("winograd", 0) == 0) {
+    compare_winograd(row, scalar, r);
+  } else if (family == "conv_s8" || family == "gemm_s8") {
     compare_s8<ConvS8Args, ConvS8Fn>(row, scalar, r, false);
   } else if (family == "conv_steps_u8" || family == "gemm_steps_u8") {
     compare_steps(row, scalar, r);
@@ -357,8 +359,6 @@ bool compare(const KernelRow& row, const KernelRow& scalar, Random& r) {
     compare_widen(row, scalar, r);
   } else if (family == "interleave_s16") {
     compare_interleave(row, scalar, r);
-  } else if (family.rfind("winograd", 0) == 0) {
-    compare_winograd(row, scalar, r);
   } else {
     return false;
   }

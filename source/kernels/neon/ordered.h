@@ -51,6 +51,15 @@ template <int kSet>
     v[0] = a, v[1] = b, v[2] = c, v[3] = d;
   }
 }
+/// acc + the low or the high half of w times lane kLane of x, which lies in one of the lower 16 registers.
+template <bool kHigh, int kLane>
+[[gnu::always_inline]] static inline void ordered_mlal_lane(int32x4_t& acc, int16x8_t w, int16x8_t x) {
+  if constexpr (kHigh) {
+    __asm__ volatile("smlal2 %0.4s, %1.8h, %2.h[%3]" : "+w"(acc) : "w"(w), "x"(x), "n"(kLane));
+  } else {
+    __asm__ volatile("smlal %0.4s, %1.4h, %2.h[%3]" : "+w"(acc) : "w"(w), "x"(x), "n"(kLane));
+  }
+}
 /// Products of the low or the high halves, eight int16; added to t; neighbours' sums added to four int32.
 template <bool kHigh>
 [[gnu::always_inline]] static inline int16x8_t ordered_mull(int8x16_t a, int8x16_t b) {

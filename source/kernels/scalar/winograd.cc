@@ -87,7 +87,8 @@ void winograd_weights(const WinogradWeightsArgs& a) {
 
 namespace {
 
-void product(const WinogradProductArgs& a, int positions, int panel) {
+/// apart: weights of form s8x1.
+void product(const WinogradProductArgs& a, int positions, int panel, bool apart) {
   for (int p = 0; p < positions; ++p) {
     for (int t = 0; t < a.tiles; ++t) {
       int32_t* sum = a.sum + panel * a.sum_panel + p * a.sum_position + kWinogradPanel * t;
@@ -95,7 +96,8 @@ void product(const WinogradProductArgs& a, int positions, int panel) {
         uint32_t acc = a.accumulate ? uint32_t(sum[l]) : 0u;
         for (int k = 0; k < 2 * a.pairs; ++k) {
           const int32_t v = a.v[p * a.v_position + k / 8 * a.v_block + 8 * t + k % 8];
-          const int32_t u = a.u[panel * a.u_panel + p * a.u_position + k / 2 * 2 * kWinogradPanel + 2 * l + k % 2];
+          const ptrdiff_t at = apart ? k * kWinogradPanel + l : k / 2 * 2 * kWinogradPanel + 2 * l + k % 2;
+          const int32_t u = a.u[panel * a.u_panel + p * a.u_position + at];
           acc += uint32_t(v * u);
         }
         sum[l] = int32_t(acc);
@@ -107,10 +109,16 @@ void product(const WinogradProductArgs& a, int positions, int panel) {
 }  // namespace
 
 void winograd23_s8(const WinogradProductArgs& a) {
-  for (int i = 0; i < a.panels; ++i) product(a, winograd_positions(2), i);
+  for (int i = 0; i < a.panels; ++i) product(a, winograd_positions(2), i, false);
 }
 void winograd43_s8(const WinogradProductArgs& a) {
-  for (int i = 0; i < a.panels; ++i) product(a, winograd_positions(4), i);
+  for (int i = 0; i < a.panels; ++i) product(a, winograd_positions(4), i, false);
+}
+void winograd23_s8x1(const WinogradProductArgs& a) {
+  for (int i = 0; i < a.panels; ++i) product(a, winograd_positions(2), i, true);
+}
+void winograd43_s8x1(const WinogradProductArgs& a) {
+  for (int i = 0; i < a.panels; ++i) product(a, winograd_positions(4), i, true);
 }
 
 void winograd_output(const WinogradOutputArgs& a) {

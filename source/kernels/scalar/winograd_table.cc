@@ -9,6 +9,8 @@ void winograd_input(const WinogradInputArgs& args);
 void winograd_weights(const WinogradWeightsArgs& args);
 void winograd23_s8(const WinogradProductArgs& args);
 void winograd43_s8(const WinogradProductArgs& args);
+void winograd23_s8x1(const WinogradProductArgs& args);
+void winograd43_s8x1(const WinogradProductArgs& args);
 void winograd_output(const WinogradOutputArgs& args);
 }  // namespace scalar
 
@@ -21,6 +23,10 @@ static const KernelRow kRows[] = {
      has::kWinograd ? reinterpret_cast<KernelFn>(scalar::winograd23_s8) : nullptr},
     {"winograd43_s8_1x16__scalar", "winograd43_s8", Isa::kScalar, 16,
      has::kWinograd ? reinterpret_cast<KernelFn>(scalar::winograd43_s8) : nullptr},
+    {"winograd23_s8x1_1x16__scalar", "winograd23_s8x1", Isa::kScalar, 16,
+     has::kWinograd ? reinterpret_cast<KernelFn>(scalar::winograd23_s8x1) : nullptr},
+    {"winograd43_s8x1_1x16__scalar", "winograd43_s8x1", Isa::kScalar, 16,
+     has::kWinograd ? reinterpret_cast<KernelFn>(scalar::winograd43_s8x1) : nullptr},
     {"winograd_output__scalar", "winograd_output", Isa::kScalar, 0,
      has::kWinograd ? reinterpret_cast<KernelFn>(scalar::winograd_output) : nullptr},
 };

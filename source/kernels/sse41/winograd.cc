@@ -1,5 +1,4 @@
-// Transforms of exact integer Winograd, SSE4.1. Inputs: the columns of a row of tiles first, a pixel of 8 channels a
-// vector, then the rows. Weights: 8 (output channel, input channel) pairs a vector. Outputs: 4 channels a vector.
+// Transforms of exact integer Winograd, SSE4.1.
 #include "kernels/sse41/conv_store.h"
 #include "kernels/winograd_kernels.h"
 
@@ -30,78 +29,24 @@ template <int kBits>
 }
 [[gnu::always_inline]] static inline S32 shift_right(S32 a, int bits) { return {_mm_srai_epi32(a.v, bits)}; }
 
-#include "kernels/winograd_inline.h"
+[[gnu::always_inline]] static inline S16 splat(int16_t value) { return {_mm_set1_epi16(value)}; }
+[[gnu::always_inline]] static inline S16 load(const int16_t* p) { return {load_128(p)}; }
+[[gnu::always_inline]] static inline S16 difference(const int8_t* q, S16 zero) { return sub(widen(q), zero); }
 
-/// Columns [begin, end) of the input, transformed, to columns of `out`: [column][m + 2][8 channels]. row[i]: input row
-/// i of the tile, pixel 0.
-template <int kM>
-void transform_columns(const int8_t* const (&row)[kM + 2], int begin, int end, int32_t zero_point, int16_t* out) {
-  constexpr int kSize = kM + 2;
-  const S16 zero = {_mm_set1_epi16(int16_t(zero_point))};
-  for (int c = begin; c < end; ++c, out += 8 * kSize) {
-    S16 d[kSize], v[kSize];
-#pragma GCC unroll 6
-    for (int i = 0; i < kSize; ++i) d[i] = sub(widen(row[i] + 8 * ptrdiff_t(c)), zero);
-    transform_input<kM>(d, v);
-#pragma GCC unroll 6
-    for (int i = 0; i < kSize; ++i) store(out + 8 * i, v[i]);
+/// S8Store on vectors of S32.
+struct PixelStore {
+  S8Store<1> out;
+  [[gnu::always_inline]] void store(const S32 (&a)[2], ptrdiff_t pixel) const { out.store({a[0].v, a[1].v}, pixel); }
+  [[gnu::always_inline]] void store_two(const S32 (&a)[2], const S32 (&b)[2], ptrdiff_t pixel) const {
+    out.store_two({a[0].v, a[1].v}, {b[0].v, b[1].v}, pixel, pixel + 8);
   }
+};
+template <typename F>
+[[gnu::always_inline]] static inline void with_store(const PanelGeometry& g, const Epilogue& e, const F& f) {
+  f(PixelStore{S8Store<1>(g, e)});
 }
 
-/// The exact sums of a tile's outputs of 4 channels, bias added, at acc + 2 · (output).
-template <int kM>
-[[gnu::always_inline]] static inline void finish_tile(const int32_t* sum, ptrdiff_t sum_position, S32 bias,
-                                                      __m128i* acc) {
-  S32 half[kM][kM + 2];
-  transform_sum_columns<kM>(sum, sum_position, half);
-#pragma GCC unroll 4
-  for (int i = 0; i < kM; ++i) {
-    S32 y[kM];
-    finish_row<kM>(half, i, bias, y);
-#pragma GCC unroll 4
-    for (int j = 0; j < kM; ++j) acc[2 * (kM * i + j)] = y[j].v;
-  }
-}
-
-/// 8 of the 16 channels.
-template <int kM>
-void output_half(const WinogradOutputArgs& a, const PanelGeometry& g, const Epilogue& e, const int32_t* sum) {
-  const S8Store<1> out(g, e);
-  const S32 bias[2] = {load_sums(e.bias), load_sums(e.bias + 4)};
-  for (int t = 0; t < a.tiles; ++t, sum += kWinogradPanel) {
-    __m128i acc[kM * kM][2];
-    for (int h = 0; h < 2; ++h) finish_tile<kM>(sum + 4 * h, a.sum_position, bias[h], &acc[0][h]);
-    const int count = a.cols - t * kM < kM ? a.cols - t * kM : kM;
-    for (int i = 0; i < kM && i < a.rows; ++i) {
-      const ptrdiff_t pixel = i * a.y_row + 8 * t * kM;
-      if (!e.float_output && count == kM) {
-        for (int j = 0; j < kM; j += 2)
-          out.store_two(acc[kM * i + j], acc[kM * i + j + 1], pixel + 8 * j, pixel + 8 * j + 8);
-      } else {
-        for (int j = 0; j < count; ++j) out.store(acc[kM * i + j], pixel + 8 * j);
-      }
-    }
-  }
-}
-
-#include "kernels/winograd_rows_inline.h"
-
-template <int kM>
-void input(const WinogradInputArgs& a) {
-  constexpr int kSize = kM + 2;
-  input_columns<kM>(a);
-  for (int t = 0; t < a.tiles; ++t) {
-    const int16_t* tile = a.rows + ptrdiff_t(t) * kM * kSize * 8;
-    for (int i = 0; i < kSize; ++i) {
-      S16 d[kSize], v[kSize];
-#pragma GCC unroll 6
-      for (int j = 0; j < kSize; ++j) d[j].v = load_128(tile + (j * kSize + i) * 8);
-      transform_input<kM>(d, v);
-#pragma GCC unroll 6
-      for (int j = 0; j < kSize; ++j) store(a.v + 8 * t + (i * kSize + j) * a.v_position, v[j]);
-    }
-  }
-}
+#include "kernels/winograd_128_inline.h"
 
 }  // namespace
 

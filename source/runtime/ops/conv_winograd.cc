@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 
-#include "kernels/registry.h"
 #include "runtime/ops/conv_run.h"
 #include "runtime/ops/product_quant.h"
 
@@ -39,8 +37,10 @@ struct WinogradParams {
   WinogradOutputFn output = nullptr;
 };
 
-/// Canonical [oc][ic][3][3] to [panel][pair of input channels][9][16][2], zeros where there is no channel.
-void pack_winograd(const ConvShape& s, const WinogradPlan& plan, const int8_t* w, int8_t* out) {
+/// Canonical [oc][ic][3][3] to [panel][pair of input channels][9][16][2], or [2][16] if apart, zeros where there is no
+/// channel.
+void pack_winograd(const ConvShape& s, const WinogradPlan& plan, bool apart, const int8_t* w, int8_t* out) {
+  const int64_t lane = apart ? 1 : 2, second = apart ? kWinogradPanel : 1;
   for (int64_t panel = 0; panel < plan.panels; ++panel) {
     const int64_t lanes = std::min<int64_t>(kWinogradPanel, s.oc - panel * kWinogradPanel);
     const int8_t* first = w + panel * kWinogradPanel * s.ic * kTaps;
@@ -50,8 +50,9 @@ void pack_winograd(const ConvShape& s, const WinogradPlan& plan, const int8_t* w
         const int8_t* in = first + (l * s.ic + 2 * pair) * kTaps;
         const bool two = 2 * pair + 1 < s.ic;
         for (int64_t t = 0; t < kTaps; ++t) {
-          const int8_t taps[2] = {in[t], two ? in[kTaps + t] : int8_t(0)};
-          std::memcpy(out + (t * kWinogradPanel + l) * 2, taps, 2);
+          int8_t* const to = out + t * kWinogradPanel * 2 + l * lane;
+          to[0] = in[t];
+          to[second] = two ? in[kTaps + t] : int8_t(0);
         }
       }
     }
@@ -201,11 +202,12 @@ Status run_winograd(const Step& step, const RunContext& context) {
   return {};
 }
 
-/// What a layer's parts take, measured on whole layers
-/// (benchmark/layer_benchmark.cc), in cycles of one clock; only ratios matter. An instruction set whose kernels have no
+/// What a layer's parts take, measured on whole layers (benchmark/layer_benchmark.cc), in cycles of one clock; only
+/// ratios matter. Those of ARM come from instruction counts (benchmark/count_instructions.sh) and llvm-mca's models of
+/// Cortex-A55 and Cortex-A72, the less favourable where they differ much. An instruction set whose kernels have no
 /// row here runs direct.
 struct Costs {
-  Isa isa;              // of the product kernel
+  Isa isa;              // of the direct kernel
   float direct, steps;  // multiply-adds a cycle of the direct kernel on 3 × 3 layers; of the one in steps of bytes
   float product;        // of the Winograd product
   float input[2];       // a tile and block of 8 channels, m = 2 and 4
@@ -217,6 +219,11 @@ constexpr Costs kCosts[] = {
     {Isa::kAvx2, 28, 39, 29, {27, 92}, {27, 137}, {64, 175}},
     {Isa::kAvxVnni, 73, 73, 38, {27, 92}, {27, 143}, {70, 163}},
     {Isa::kAvx512Vnni, 133, 133, 66, {27, 76}, {20, 99}, {50, 107}},
+#if defined(__arm__)
+    {Isa::kNeon, 1.8f, 1.8f, 2.5f, {280, 950}, {380, 1600}, {950, 2100}},  // instructions
+#else
+    {Isa::kNeon, 4.7f, 4.7f, 3.0f, {225, 755}, {300, 1290}, {760, 1680}},
+#endif
 };
 
 /// Time of the layer by Winograd over the time by the direct kernel.
@@ -236,9 +243,9 @@ double relative_cost(const ConvShape& s, int m, const Costs& costs, ProductForm 
 }
 
 /// Tile size that pays for this layer, at most `exact`; 0: none. `direct`: what the direct kernel would multiply.
-int best_tile(const ConvShape& s, int exact, Isa kernel, ProductForm direct) {
+int best_tile(const ConvShape& s, int exact, Isa isa, ProductForm direct) {
   for (const Costs& costs : kCosts) {
-    if (costs.isa != kernel) continue;
+    if (costs.isa != isa) continue;
     int best = 0;
     double least = 0.95;  // what the model does not see
     for (int m = 2; m <= exact; m += 2) {
@@ -308,19 +315,24 @@ WinogradPlan plan_winograd(const ConvShape& s, int m, int panel_width) {
   return plan;
 }
 
+WinogradProduct winograd_product(int m, Isa isa) {
+  const KernelRow* pairs = find_kernel(m == 4 ? "winograd43_s8" : "winograd23_s8", isa);
+  const KernelRow* apart = find_kernel(m == 4 ? "winograd43_s8x1" : "winograd23_s8x1", isa);
+  const bool is_apart = apart->isa != Isa::kScalar;  // no instruction set has both
+  return {is_apart ? apart : pairs, is_apart};
+}
+
 Result<bool> prepare_winograd(OpPrepare& p, const ConvShape& shape) {
-#ifndef LQ_HAS_AVX2  // scalar twins only
-  return false;
-#endif
   const Tensor &x = p.input(0), &weights = p.input(1);
-  const KernelRow* row = find_kernel("winograd43_s8", p.isa);
   // The scalar plan stays the plain sum that all others must equal.
-  if (row->isa == Isa::kScalar || !is_winograd_shape(shape) || !weights.is_constant()) return false;
+  if (winograd_product(4, p.isa).row->isa == Isa::kScalar || !is_winograd_shape(shape) || !weights.is_constant())
+    return false;
   LQ_ASSIGN_OR_RETURN(const int32_t zero_point, activation_zero_point(x));
-  ProductForm direct{};
-  integer_product_kernel("conv", p.isa, x, weights, stored_range(p.graph, p.node.inputs[0]), &direct);
+  ProductForm form{};
+  const KernelRow* direct =
+      integer_product_kernel("conv", p.isa, x, weights, stored_range(p.graph, p.node.inputs[0]), &form);
   const int exact = winograd_exact_tile(shape, weights.data.as<int8_t>(), zero_point);
-  const int m = best_tile(shape, exact, row->isa, direct);
+  const int m = best_tile(shape, exact, direct->isa, form);
   if (m == 0) return false;
   LQ_RETURN_IF_ERROR(prepare_winograd_tile(p, shape, m));
   return true;
@@ -330,7 +342,7 @@ Status prepare_winograd_tile(OpPrepare& p, const ConvShape& shape, int m) {
   const Tensor &x = p.input(0), &weights = p.input(1), &y = p.output(0);
   WinogradParams& w = p.make_params<WinogradParams>();
   w.shape = shape;
-  const KernelRow* row = find_kernel(m == 4 ? "winograd43_s8" : "winograd23_s8", p.isa);
+  const auto [row, apart] = winograd_product(m, p.isa);
   const WinogradPlan plan = plan_winograd(shape, m, row->panel_width);
   w.plan = plan;
   LQ_ASSIGN_OR_RETURN(w.zero_point_x, activation_zero_point(x));
@@ -341,8 +353,10 @@ Status prepare_winograd_tile(OpPrepare& p, const ConvShape& shape, int m) {
   w.bias.resize(size_t(plan.panels * kWinogradPanel), 0);
   const int8_t* source = weights.data.as<int8_t>();
   LQ_ASSIGN_OR_RETURN(const void* packed,
-                      p.packs.get(p.pack_key("conv_winograd"), size_t(plan.panels * plan.pairs * kWinogradPairBytes),
-                                  [&](void* out) { pack_winograd(shape, plan, source, static_cast<int8_t*>(out)); }));
+                      p.packs.get(p.pack_key(apart ? "conv_winograd_x1" : "conv_winograd"),
+                                  size_t(plan.panels * plan.pairs * kWinogradPairBytes), [&, apart = apart](void* out) {
+                                    pack_winograd(shape, plan, apart, source, static_cast<int8_t*>(out));
+                                  }));
   w.packed = static_cast<const int8_t*>(packed);
   w.input = reinterpret_cast<WinogradInputFn>(find_kernel("winograd_input", p.isa)->fn);
   w.weights = reinterpret_cast<WinogradWeightsFn>(find_kernel("winograd_weights", p.isa)->fn);

@@ -3,6 +3,7 @@
 #pragma once
 #include <vector>
 
+#include "kernels/registry.h"
 #include "kernels/winograd_kernels.h"
 #include "runtime/ops/conv_plan.h"
 
@@ -38,6 +39,13 @@ int winograd_exact_tile(const ConvShape& s, const int8_t* w, int32_t zero_point)
 
 /// Cuts the layer; m must be 2 or 4, panel_width that of the product kernel's row.
 WinogradPlan plan_winograd(const ConvShape& s, int m, int panel_width);
+
+/// The product kernel for tiles of m outputs of an instruction set, scalar if it has none. apart: weights of form s8x1.
+struct WinogradProduct {
+  const KernelRow* row;
+  bool apart;
+};
+WinogradProduct winograd_product(int m, Isa isa);
 
 /// Prepares the layer if Winograd is exact and pays; false: nothing was done, the panel kernels take it.
 Result<bool> prepare_winograd(OpPrepare& p, const ConvShape& shape);
