@@ -296,8 +296,8 @@ int main(int argc, char** argv) {
       ->type_name("max|mse|admm")
       ->group("Quantization");
   app.add_option("--rounding", q.rounding,
-                 "of weights; adaround: so that results of products change least, takes minutes;\n"
-                 "auto (default): that, if the outputs are no class scores and gain 0.3 dB by it")
+                 "of weights; adaround: so that results of products change least;\n"
+                 "auto (default): that, if the outputs gain 0.3 dB by it")
       ->type_name("auto|nearest|adaround")
       ->group("Quantization");
   app.add_option("--bias-correction", q.bias_correction, "take mean errors of products out of their bias (default on)")

@@ -13,25 +13,35 @@ namespace {
 constexpr size_t kKeptBytes = size_t(1) << 26;  // of values between two products
 constexpr double kInt32Max = 2147483647.0;
 
-/// means[sample][channel]; a sample that did not run is empty.
-using SampleMeans = std::vector<std::vector<double>>;
+/// Of one output of a product, by channel.
+struct ChannelMeans {
+  std::vector<double> value;  // cut off as the activation behind it does
+  std::vector<double> share;  // of the values that it leaves as they are
+};
+/// By sample; one that did not run is empty.
+using SampleMeans = std::vector<ChannelMeans>;
 
-/// Mean of each channel over one output.
-std::vector<double> channel_means(const float* values, const Shape& shape, size_t channel_from_right) {
-  const size_t axis = shape.size() - channel_from_right, channels = size_t(shape[axis]);
+ChannelMeans channel_means(const float* values, const Shape& shape, const CorrectedProduct& product) {
+  const size_t axis = shape.size() - product.channel_from_right, channels = size_t(shape[axis]);
   size_t inner = 1, outer = 1;
   for (size_t i = axis + 1; i < shape.size(); ++i) inner *= size_t(shape[i]);
   for (size_t i = 0; i < axis; ++i) outer *= size_t(shape[i]);
-  std::vector<double> means(channels, 0.0);
+  ChannelMeans means{std::vector<double>(channels, 0.0), std::vector<double>(channels, 0.0)};
+  const auto [low, high] = product.passed;
   for (size_t o = 0; o < outer; ++o) {
     for (size_t c = 0; c < channels; ++c) {
       const float* row = values + (o * channels + c) * inner;
       double sum = 0;
-      for (size_t i = 0; i < inner; ++i) sum += double(row[i]);
-      means[c] += sum;
+      size_t passed = 0;
+      for (size_t i = 0; i < inner; ++i) {
+        sum += double(std::clamp(row[i], low, high));
+        passed += row[i] > low && row[i] < high;
+      }
+      means.value[c] += sum, means.share[c] += double(passed);
     }
   }
-  for (double& m : means) m /= double(std::max<size_t>(outer * inner, 1));
+  const double count = double(std::max<size_t>(outer * inner, 1));
+  for (size_t c = 0; c < channels; ++c) means.value[c] /= count, means.share[c] /= count;
   return means;
 }
 
@@ -98,11 +108,11 @@ class Corrector {
     return {};
   }
 
-  static std::vector<double> output_means(const Session& session, size_t place, const CorrectedProduct& product) {
+  static ChannelMeans output_means(const Session& session, size_t place, const CorrectedProduct& product) {
     size_t count = 0;
     const float* values = float_output(session, place, count);
     const Shape& shape = session.output(place).shape;
-    return count == 0 ? std::vector<double>() : channel_means(values, shape, product.channel_from_right);
+    return count == 0 ? ChannelMeans() : channel_means(values, shape, product);
   }
 
   /// Means of every product, and the model's outputs.
@@ -147,17 +157,22 @@ class Corrector {
     return tensor.is_constant() && tensor.dtype == DType::Int32 ? id : kNoTensor;
   }
 
+  /// What each channel's bias is to lose.
   std::vector<double> errors(size_t p, const SampleMeans& means) const {
     size_t channels = 0;
-    for (const auto& m : means) channels = std::max(channels, m.size());
+    for (const ChannelMeans& m : means) channels = std::max(channels, m.value.size());
     std::vector<double> result(channels, 0.0);
     for (size_t c = 0; c < channels; ++c) {
       std::vector<double> differences;
+      double share = 0;
       for (size_t s = 0; s < means.size(); ++s) {
-        if (c < means[s].size() && c < float_means_[p][s].size())
-          differences.push_back(means[s][c] - float_means_[p][s][c]);
+        const std::vector<double>& wanted = float_means_[p][s].value;
+        if (c >= means[s].value.size() || c >= wanted.size()) continue;
+        differences.push_back(means[s].value[c] - wanted[c]);
+        share += means[s].share[c];
       }
-      result[c] = reliable_mean(differences);
+      if (differences.empty()) continue;
+      result[c] = reliable_mean(differences) / std::max(share / double(differences.size()), kLeastShare);
     }
     return result;
   }
@@ -219,6 +234,14 @@ class Corrector {
 };
 
 }  // namespace
+
+std::vector<CorrectedProduct> products_to_correct(const std::vector<NodeNotes>& notes) {
+  std::vector<CorrectedProduct> products;
+  for (const NodeNotes& n : notes) {
+    if (!n.product_output.empty()) products.push_back({n.product_output, n.channel_from_right, n.passed});
+  }
+  return products;
+}
 
 Result<BiasCorrectionReport> correct_biases(const ModelIr& float_model, ModelIr& int8_model,
                                             const std::vector<CorrectedProduct>& products,

@@ -7,6 +7,7 @@
 #include "numerics/quantize.h"
 #include "passes/product_weights.h"
 #include "passes/rewrite.h"
+#include "passes/runtime_match.h"
 #include "quantization/bias.h"
 
 namespace lq::quantization {
@@ -231,6 +232,10 @@ class Placer {
     note(n, product, channel, output_group < 0);
     notes_[size_t(n)].product_output = graph_.tensor(node.outputs[0]).name;
     notes_[size_t(n)].channel_from_right = view->channel_from_right;
+    if (plan(n).fused_activation >= 0) {
+      const auto clamp = passes::constant_clamp(graph_, old_nodes_[size_t(plan(n).fused_activation)]);
+      if (clamp) notes_[size_t(n)].passed = *clamp;
+    }
     QuantParams weight_params = per_channel_weights(product.weight_scale, view->axis);
     weight_params.zero_point.clear();  // empty: 0 for every channel
     node.inputs[1] = add_int8_constant(view->weight, product.weights, std::move(weight_params));

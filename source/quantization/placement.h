@@ -1,5 +1,6 @@
 // Writes the decisions into the graph: explicit QuantizeLinear and DequantizeLinear, int8 weights, int32 bias.
 #pragma once
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,6 +23,8 @@ struct NodeNotes {
   bool float_output = false;   // a product that writes float
   std::string product_output;  // an int8 product: its result before any activation, the same name in both graphs
   size_t channel_from_right = 1;  // where that result's channels lie, counted from the right
+  ValueRange passed{-std::numeric_limits<float>::infinity(),
+                    std::numeric_limits<float>::infinity()};  // of that result by the activation fused to it
 };
 
 struct PlacementInput {

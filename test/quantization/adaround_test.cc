@@ -130,12 +130,31 @@ TEST_F(MomentsTest, RoundingByThemHelpsTheOutput) {
   EXPECT_EQ(adaround, sqnr("auto", 2)) << "auto leaves the better one out";
 }
 
+TEST_F(MomentsTest, AutoRoundsClassifiersByThemToo) {
+  for (int i = 0; i < 64; ++i) {  // smooth, as above: a row of scores is one position a sample
+    std::vector<float> values(72);
+    for (size_t p = 0; p < values.size(); ++p) values[p] = float(std::sin(0.3 * i + 0.05 * double(p)));
+    const std::string path = (folder_ / ("s" + std::to_string(i) + ".npy")).string();
+    ASSERT_TRUE(calibration::write_npy(path, DType::Float32, {1, 72}, values.data()).ok());
+  }
+  const auto sqnr = [&](const std::string& rounding) {
+    test::GraphMaker m;
+    m.output(m.node(Op::MatMul, "y", {m.input("x", {1, 72}), m.constant("w", {72, 8}, test::noise(72 * 8, 7))}));
+    m.finish();
+    QuantizeOptions o = options();
+    o.rounding = rounding;
+    return *quantized(m, o).output_sqnr_db;
+  };
+  EXPECT_GT(sqnr("auto"), sqnr("nearest") + 1);
+}
+
 TEST_F(MomentsTest, AutoKeepsNearestWhereNothingIsToBeGained) {
   write_samples(16, {1, 2, 6, 6});
   const auto made = [&](const std::string& rounding, std::string& verdict) {
     test::GraphMaker m;
     std::vector<float> on_grid = test::noise(8 * 2 * 9, 7);
-    for (size_t i = 0; i < on_grid.size(); ++i) on_grid[i] = i % 18 == 0 ? 1.0f : std::nearbyint(on_grid[i] * 127) / 127;
+    for (size_t i = 0; i < on_grid.size(); ++i)
+      on_grid[i] = i % 18 == 0 ? 1.0f : std::nearbyint(on_grid[i] * 127) / 127;
     const TensorId w = m.constant("w", {8, 2, 3, 3}, on_grid);
     m.output(m.node(Op::Conv, "y", {m.input("x", {1, 2, 6, 6}), w}, schema::ConvAttrsT()));
     m.finish();

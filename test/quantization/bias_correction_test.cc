@@ -65,6 +65,29 @@ TEST_F(BiasCorrectionTest, LeavesExactWeightsAlone) {
   EXPECT_EQ(bias_of(with.model), bias_of(without.model));
 }
 
+TEST_F(BiasCorrectionTest, ErrorsThatReluCutsOffDoNotCount) {
+  // Both channels are +1 at eight positions and −1 at the other eight. Without its weight of 0.4 the product lacks 0.4
+  // at the former and has 0.4 too much at the latter: on average nothing. But there it is −126.9, and Relu makes both
+  // 0; what is left of the error needs 0.4 more bias.
+  for (size_t i = 0; i < 12; ++i) {
+    std::vector<float> values(32);
+    for (size_t p = 0; p < 32; ++p) values[p] = (p + i) % 16 < 8 ? 1.0f : -1.0f;
+    const std::string path = (folder_ / ("s" + std::to_string(i) + ".npy")).string();
+    ASSERT_TRUE(calibration::write_npy(path, DType::Float32, {1, 2, 4, 4}, values.data()).ok());
+  }
+  test::GraphMaker m;
+  const TensorId x = m.input("x", {1, 2, 4, 4}), b = m.constant("b", {1}, {0.5f});
+  const TensorId product =
+      m.node(Op::Conv, "p", {x, m.constant("w", {1, 2, 1, 1}, {127, 0.4f}), b}, schema::ConvAttrsT());
+  const TensorId relu = m.node(Op::Relu, "r", {product});
+  m.output(m.node(Op::Conv, "y", {relu, m.constant("v", {1, 1, 1, 1}, {1})}, schema::ConvAttrsT()));
+  m.finish();
+  QuantizeOptions o = options();
+  o.method = "minmax", o.rounding = "nearest";  // the inputs' scale is 1/127: ±1 are exact
+  quantized(m, o);
+  EXPECT_NEAR(bias_of(m.model), 0.9, 0.01);
+}
+
 TEST_F(BiasCorrectionTest, ThreadsChangeNothing) {
   test::GraphMaker one, three;
   make(one, {127, 0.4f}), make(three, {127, 0.4f});
