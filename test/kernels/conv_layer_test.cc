@@ -272,17 +272,18 @@ TEST(DepthwiseS8, NothingToComputeIsNotForByteKernels) {
 
 /// Only weights of at least −127 may meet smull: the qmin of their tensor decides.
 TEST(ProductForms, WeightsOfMinus128StayInInt16) {
-  Tensor w;
+  Tensor x, w;
+  x.dtype = DType::Int8;
   w.quant = per_tensor_params(DType::Int8, 1.0f, 0);
   w.quant->qmin = -128;
   for (Isa isa : runnable_isas()) {
     ProductForm form{};
-    integer_product_kernel("conv", isa, w, StoredRange{0, 127}, &form);
+    integer_product_kernel("conv", isa, x, w, StoredRange{0, 127}, &form);
     EXPECT_EQ(form, ProductForm::kS16);
   }
   w.quant->qmin = -127;
   ProductForm form{};
-  const KernelRow* row = integer_product_kernel("conv", best_isa(), w, StoredRange{}, &form);
+  const KernelRow* row = integer_product_kernel("conv", best_isa(), x, w, StoredRange{}, &form);
   // Those before AVX-VNNI have no byte products for any x.
   EXPECT_EQ(is_byte_form(form), row->isa != Isa::kScalar && row->isa != Isa::kSse41 && row->isa != Isa::kAvx2);
 }

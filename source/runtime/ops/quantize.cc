@@ -127,7 +127,7 @@ void run_flat(const ConvertParams& p, const RunContext& context, const uint8_t* 
 void requantize_piece(const Step& step, const RunContext& context, int64_t at, int64_t n) {
   const ConvertParams& p = step.params_as<ConvertParams>();
   uint8_t* y = context.output<uint8_t>(step, 0);
-  p.row(context.input<uint8_t>(step, 0) + at, y + at, n, p.args[0], *p.kernels);
+  p.row(context.input<uint8_t>(step, 0) + at, y + at, n, p.args[0], p.row_kernels());
   restore_lanes_of_piece(y, p.shape, uint8_t(p.fill), at, n);
 }
 
