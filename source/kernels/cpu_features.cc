@@ -169,4 +169,15 @@ Isa fallback_isa(Isa isa) {
   }
 }
 
+int rvv_vector_bits() {
+#if defined(__riscv)
+  if (is_isa_supported(Isa::kRvv)) {
+    unsigned long bytes;
+    __asm__("csrr %0, 0xc22" : "=r"(bytes));  // vlenb, by its number: this file is not built for V
+    return int(8 * bytes);
+  }
+#endif
+  return 0;
+}
+
 }  // namespace lq

@@ -13,5 +13,7 @@ Isa best_isa();
 /// The ISA whose kernels a processor with `isa` also runs, taken where `isa` has no kernel of its own; scalar in the
 /// end.
 Isa fallback_isa(Isa isa);
+/// Bits of a vector register of RISC-V V, if the processor has it; otherwise 0.
+int rvv_vector_bits();
 
 }  // namespace lq

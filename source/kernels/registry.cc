@@ -40,6 +40,7 @@ extern const KernelTable kNeonVfpv4ConvKernels;
 #endif
 #ifdef LQ_HAS_RVV
 extern const KernelTable kRvvConvKernels;
+extern const KernelTable kRvvWinogradKernels;
 #endif
 
 namespace {
@@ -94,6 +95,7 @@ const KernelTable* const* kernel_tables(int* count) {
 #endif
 #ifdef LQ_HAS_RVV
       &kRvvConvKernels,
+      &kRvvWinogradKernels,
 #endif
   };
   *count = int(sizeof(kTables) / sizeof(kTables[0]));

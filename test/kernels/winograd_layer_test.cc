@@ -1,6 +1,7 @@
 // Winograd layers against the scalar direct convolution, which conv_layer_test.cc compares with naive loops: whatever
 // the transforms, the tiles and the threads, the same bits.
 #include "conv_naive.h"
+#include "kernels/cpu_features.h"
 #include "kernels/registry.h"
 #include "runtime/ops/conv_winograd.h"
 
@@ -194,8 +195,9 @@ TEST(Winograd, IsTakenWhereItPays) {
   Case c = random_case(r, shape_of(28, 28, 64, 64));
   for (int8_t& w : c.w) w = int8_t(w / 2);
   c.zero_point = 0;
-  for (Isa isa : winograd_isas()) {  // sdot and smmla make more products an instruction than Winograd saves
-    const bool pays = isa != Isa::kNeonDotprod && isa != Isa::kNeonI8mm;
+  for (Isa isa : winograd_isas()) {
+    // sdot, smmla and long vectors make more products an instruction than Winograd saves.
+    const bool pays = isa != Isa::kNeonDotprod && isa != Isa::kNeonI8mm && rvv_vector_bits() <= 256;
     EXPECT_EQ(kernel_of(c, isa).find(pays ? "winograd43_s8" : "conv_s8x"), 0u) << kernel_of(c, isa);
   }
   EXPECT_EQ(kernel_of(c, Isa::kScalar).find("conv_s8"), 0u);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "kernels/cpu_features.h"
 #include "runtime/ops/conv_run.h"
 #include "runtime/ops/product_quant.h"
 
@@ -204,8 +205,8 @@ Status run_winograd(const Step& step, const RunContext& context) {
 
 /// What a layer's parts take, measured on whole layers (benchmark/layer_benchmark.cc), in cycles of one clock; only
 /// ratios matter. Those of ARM come from instruction counts (benchmark/count_instructions.sh) and llvm-mca's models of
-/// Cortex-A55 and Cortex-A72, the less favourable where they differ much. An instruction set whose kernels have no
-/// row here runs direct.
+/// Cortex-A55 and Cortex-A72, the less favourable where they differ much, those of ARMv7 and RISC-V are instructions.
+/// An instruction set whose kernels have no row here runs direct.
 struct Costs {
   Isa isa;              // of the direct kernel
   float direct, steps;  // multiply-adds a cycle of the direct kernel on 3 × 3 layers; of the one in steps of bytes
@@ -224,6 +225,7 @@ constexpr Costs kCosts[] = {
 #else
     {Isa::kNeon, 4.7f, 4.7f, 3.0f, {225, 755}, {300, 1290}, {760, 1680}},
 #endif
+    {Isa::kRvv, 4.9f, 4.9f, 6.1f, {218, 700}, {317, 1121}, {741, 1370}},  // instructions, vectors of 128 bits
 };
 
 /// Time of the layer by Winograd over the time by the direct kernel.
@@ -246,10 +248,12 @@ double relative_cost(const ConvShape& s, int m, const Costs& costs, ProductForm 
 int best_tile(const ConvShape& s, int exact, Isa isa, ProductForm direct) {
   for (const Costs& costs : kCosts) {
     if (costs.isa != isa) continue;
+    // The direct kernel takes up to 64 channels, as many as a longer vector has lanes for; Winograd's always 16.
+    const double wider = isa == Isa::kRvv ? std::clamp(rvv_vector_bits() / 128, 1, 4) : 1;
     int best = 0;
     double least = 0.95;  // what the model does not see
     for (int m = 2; m <= exact; m += 2) {
-      const double cost = relative_cost(s, m, costs, direct);
+      const double cost = relative_cost(s, m, costs, direct) * wider;
       if (cost < least) least = cost, best = m;
     }
     return best;
