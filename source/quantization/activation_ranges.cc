@@ -36,7 +36,7 @@ GroupRange measured_range(const ParamGroup& group, const Calibration& calibratio
   result.observed = calibration.ranges.stats[tap].range();
   result.threshold = with_zero(result.observed);
   const bool is_kl = options.method.row->threshold == calibration::kl_threshold;
-  if (!calibration.histograms.empty() && !(group.is_graph_input && is_kl)) {
+  if (!calibration.histograms.empty() && !group.is_result && !(group.is_graph_input && is_kl)) {
     const calibration::Histogram& histogram = calibration.histograms[tap];
     const int levels = calibration::levels_for(result.observed, options.mode, options.target);
     const std::vector<ValueRange> samples = calibration.ranges.samples_of(tap);

@@ -47,8 +47,9 @@ Result<Calibration> calibrate(const ModelIr& model, const ParamGroups& groups, c
 bool is_auto(const RangeOptions& options);
 
 /// One entry a group. With KL a graph input keeps its observed range: pixels are not the long-tailed activations KL is
-/// made for. With `auto` the group takes the threshold of mse, kl, minmax, percentile:99.99 or percentile:99.9 with
-/// the least `judge` error; mse where that has no say. `judge` is for auto alone.
+/// made for. Results of the model are never clipped, by no method. With `auto` the group takes the threshold of mse,
+/// kl, minmax, percentile:99.99 or percentile:99.9 with the least `judge` error; mse where that has no say. `judge` is
+/// for auto alone.
 std::vector<GroupRange> choose_group_ranges(const ParamGroups& groups, const Calibration& calibration,
                                             const RangeOptions& options, const OutputError* judge = nullptr);
 

@@ -1,9 +1,12 @@
 #include "quantization/param_groups.h"
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 
 #include "passes/rewrite.h"
+#include "passes/runtime_match.h"
 
 namespace lq::quantization {
 namespace {
@@ -15,8 +18,10 @@ class Builder {
         plan_(plan),
         index_(graph),
         has_int8_(graph.tensors.size(), false),
+        is_result_(graph.tensors.size(), false),
         parent_(graph.tensors.size()) {
     std::iota(parent_.begin(), parent_.end(), 0);
+    mark_results();
   }
 
   std::vector<ParamGroup> build(std::vector<int>& group_of) {
@@ -57,6 +62,21 @@ class Builder {
       const int last = plan_[n].fused_activation < 0 ? int(n) : plan_[n].fused_activation;
       for (TensorId id : graph_.nodes[size_t(last)].outputs) {
         if (id != kNoTensor) has_int8_[size_t(id)] = true;
+      }
+    }
+  }
+
+  /// Tensors whose values are results of the model: they are outputs, or operators that move values, in whatever
+  /// precision, take them there.
+  void mark_results() {
+    for (TensorId id : graph_.outputs) is_result_[size_t(id)] = true;
+    for (size_t n = graph_.nodes.size(); n-- > 0;) {
+      const Node& node = graph_.nodes[n];
+      if (rule_of(node) != QuantRule::kPassThrough) continue;
+      const bool leads_there = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                           [&](TensorId id) { return id != kNoTensor && is_result_[size_t(id)]; });
+      for (size_t i : data_inputs(graph_, node)) {
+        if (leads_there) is_result_[size_t(node.inputs[i])] = true;
       }
     }
   }
@@ -114,6 +134,7 @@ class Builder {
     TensorId source = kNoTensor;
     for (TensorId id : group.members) {
       const int producer = index_.producer(id);
+      group.is_result = group.is_result || is_result_[size_t(id)];
       if (!moves_values(producer)) {
         source = id;
       } else if (graph_.nodes[size_t(producer)].op == Op::Concat) {
@@ -136,6 +157,11 @@ class Builder {
       case Op::Tanh:
         group.fixed = ValueRange{-1, 1};
         break;
+      case Op::Clip: {
+        const auto bounds = passes::constant_clamp(graph_, graph_.nodes[size_t(producer)]);
+        if (group.is_result && bounds && std::isfinite(bounds->min) && std::isfinite(bounds->max)) group.fixed = bounds;
+        break;
+      }
       default:
         break;
     }
@@ -144,7 +170,7 @@ class Builder {
   const Graph& graph_;
   const PrecisionPlan& plan_;
   const passes::GraphIndex index_;
-  std::vector<bool> has_int8_;
+  std::vector<bool> has_int8_, is_result_;
   std::vector<TensorId> parent_;
 };
 

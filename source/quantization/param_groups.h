@@ -11,10 +11,13 @@ namespace lq::quantization {
 struct ParamGroup {
   std::vector<TensorId> members;    // ascending
   TensorId calibrated = kNoTensor;  // the member whose values decide the range
-  std::optional<ValueRange>
-      fixed;  // range known from the operator that writes it: [0,1] of Sigmoid, Softmax; [−1,1] of Tanh
+  /// Range known from the operator that writes it: [0, 1] of Sigmoid, HardSigmoid, Softmax; [−1, 1] of Tanh; the bounds
+  /// of a Clip whose values are results. (A Clip inside is an activation: where its values end is for the data to say.
+  /// With the bounds of every ReLU6 instead, mcunet's outputs lose 1.5 dB.)
+  std::optional<ValueRange> fixed;
   std::optional<float> must_hold;  // constant of a Pad inside the group: widens the range
   bool is_graph_input = false;     // raw data: its observed range counts, not a threshold
+  bool is_result = false;  // results of the model, maybe moved on the way: white stays white, nothing is clipped
 };
 
 class ParamGroups {

@@ -153,6 +153,25 @@ TEST(ParamGroups, PassThroughSharesAndConcatTakesItsOnlyReadersIn) {
   EXPECT_TRUE(groups.groups()[size_t(groups.of(x))].is_graph_input);
 }
 
+TEST(ParamGroups, SoftmaxIsFloatAndWhatReadsItInInt8HasItsRange) {
+  Net m;
+  const TensorId x = m.input("x", {1, 3, 4, 4});
+  const TensorId s = m.node(Op::Softmax, "s", {m.conv("a", x, 3, 4)}, [] {
+    schema::AxisAttrsT a;
+    a.axis = 1;
+    return a;
+  }());
+  const TensorId h = m.node(Op::HardSigmoid, "h", {m.conv("b", s, 4, 4)});
+  m.output(m.conv("end", h, 4, 4));
+  const PrecisionPlan plan = m.plan();
+  const ParamGroups groups = ParamGroups::build(m.graph(), plan);
+  for (TensorId id : {s, h}) {
+    const ValueRange fixed = groups.groups()[size_t(groups.of(id))].fixed.value();
+    EXPECT_EQ(fixed.min, 0);
+    EXPECT_EQ(fixed.max, 1);
+  }
+}
+
 TEST(ParamGroups, FixedOutputRanges) {
   Net m;
   const TensorId x = m.input("x", {1, 3, 4, 4});
