@@ -1,4 +1,5 @@
 // The RISC-V V rows of the Winograd families.
+#include "kernels/kernels_of_this_build.h"
 #include "kernels/registry.h"
 #include "kernels/winograd_kernels.h"
 
@@ -12,11 +13,16 @@ void winograd_output(const WinogradOutputArgs& args);
 }  // namespace rvv
 
 static const KernelRow kRows[] = {
-    {"winograd_input__rvv", "winograd_input", Isa::kRvv, 0, reinterpret_cast<KernelFn>(rvv::winograd_input)},
-    {"winograd_weights__rvv", "winograd_weights", Isa::kRvv, 0, reinterpret_cast<KernelFn>(rvv::winograd_weights)},
-    {"winograd23_s8x1_6x16__rvv", "winograd23_s8x1", Isa::kRvv, 16, reinterpret_cast<KernelFn>(rvv::winograd23_s8x1)},
-    {"winograd43_s8x1_6x16__rvv", "winograd43_s8x1", Isa::kRvv, 16, reinterpret_cast<KernelFn>(rvv::winograd43_s8x1)},
-    {"winograd_output__rvv", "winograd_output", Isa::kRvv, 0, reinterpret_cast<KernelFn>(rvv::winograd_output)},
+    {"winograd_input__rvv", "winograd_input", Isa::kRvv, 0,
+     has::kWinograd ? reinterpret_cast<KernelFn>(rvv::winograd_input) : nullptr},
+    {"winograd_weights__rvv", "winograd_weights", Isa::kRvv, 0,
+     has::kWinograd ? reinterpret_cast<KernelFn>(rvv::winograd_weights) : nullptr},
+    {"winograd23_s8x1_6x16__rvv", "winograd23_s8x1", Isa::kRvv, 16,
+     has::kWinograd ? reinterpret_cast<KernelFn>(rvv::winograd23_s8x1) : nullptr},
+    {"winograd43_s8x1_6x16__rvv", "winograd43_s8x1", Isa::kRvv, 16,
+     has::kWinograd ? reinterpret_cast<KernelFn>(rvv::winograd43_s8x1) : nullptr},
+    {"winograd_output__rvv", "winograd_output", Isa::kRvv, 0,
+     has::kWinograd ? reinterpret_cast<KernelFn>(rvv::winograd_output) : nullptr},
 };
 
 extern const KernelTable kRvvWinogradKernels;
