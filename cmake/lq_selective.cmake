@@ -109,6 +109,8 @@ lq_kernels(kGemmFloat Gemm kFormFloat MatMul kFormFloat Einsum kFormFloat LSTM k
 lq_kernels(kConvInt16 Conv kFormInt16 ConvTranspose kFormInt16)  # where the kernels on bytes take everything else
 lq_kernels(kGemmInt16 Gemm kFormInt16 MatMul kFormInt16)
 lq_kernels(kDepthwiseInt8 Conv kFormDepthwiseInt8)
+lq_kernels(kDepthwise5x5 Conv kFormDepthwise5x5)
+lq_kernels(kDepthwiseWindows Conv kFormDepthwiseWindows)
 lq_kernels(kDepthwiseFloat Conv kFormDepthwiseFloat)
 lq_kernels(kProductInt8 Conv kFormInt8 kFormDepthwiseInt8 ConvTranspose kFormInt8 Gemm kFormInt8 MatMul kFormInt8)
 lq_kernels(kWinograd Conv kFormWinograd)

@@ -221,7 +221,7 @@ Result<Outcome> infer_node(Inference& run, size_t graph_index, size_t n, int dep
   InferContext context(graph, node);
   LQ_RETURN_IF_ERROR(def->infer(context));
   LQ_RETURN_IF_ERROR(apply_outputs(graph, node, context.outputs));
-  if (node.op == Op::If) {
+  if (is_op_built(Op::If) && node.op == Op::If) {
     LQ_RETURN_IF_ERROR(check_branches(run.model, node, graph_index));
     const auto condition = known_condition(graph, node.inputs[0]);
     if (run.evaluator && condition) {

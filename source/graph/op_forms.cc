@@ -10,22 +10,28 @@ namespace {
 bool is_product(Op op) { return op == Op::Conv || op == Op::ConvTranspose || op == Op::Gemm || op == Op::MatMul; }
 bool is_int8(const Tensor& t) { return t.dtype == DType::Int8 && t.quant.has_value(); }
 bool is_int16(const Tensor& t) { return t.dtype == DType::Int16 && t.quant.has_value(); }
-bool all_ones(const std::vector<int32_t>& v) {
-  return std::all_of(v.begin(), v.end(), [](int32_t x) { return x == 1; });
+bool all_equal(const std::vector<int32_t>& v, int32_t value) {
+  return std::all_of(v.begin(), v.end(), [value](int32_t x) { return x == value; });
 }
 
 unsigned product_forms(const Graph& graph, const Node& node) {
   const Tensor &x = graph.tensor(node.inputs[0]), &w = graph.tensor(node.inputs[1]);
-  const bool int8 = is_int8(x), integer = int8 || is_int16(x);
-  const bool wide = (int8 && (!w.is_constant() || !w.quant || w.quant->qmin < -127)) || is_int16(x) ||
-                    is_int16(graph.tensor(node.outputs[0]));
+  const bool int8 = is_int8(x), short_x = is_int16(x), integer = int8 || short_x;
+  const bool plain = w.is_constant() && w.quant && w.quant->qmin >= -127 && all_equal(w.quant->zero_point, 0);
+  const bool wide = integer && (!plain || short_x || is_int16(graph.tensor(node.outputs[0])));
   unsigned forms = (integer ? kFormInt8 : kFormFloat) | (wide ? kFormInt16 : 0u);
   if (node.op != Op::Conv || w.shape.size() < 3) return forms;
   const auto& attrs = attrs_as<schema::ConvAttrsT>(node);
   const Shape& s = w.shape;
-  if (s[1] == 1 && s[0] == attrs.groups) return integer ? kFormDepthwiseInt8 : kFormDepthwiseFloat;
-  const bool square = s.size() == 4 && s[2] == 3 && s[3] == 3 && attrs.groups == 1;
-  if (int8 && square && all_ones(attrs.strides) && all_ones(attrs.dilations)) forms |= kFormWinograd;
+  const bool square = s.size() == 4 && s[2] == s[3] && all_equal(attrs.dilations, 1);
+  if (s[1] == 1 && s[0] == attrs.groups) {
+    if (!integer) return kFormDepthwiseFloat;
+    unsigned window = kFormDepthwiseWindows;
+    if (square && s[2] == 3 && !wide) window = 0;
+    if (square && s[2] == 5 && !wide) window = kFormDepthwise5x5;
+    return kFormDepthwiseInt8 | window;
+  }
+  if (int8 && square && s[2] == 3 && attrs.groups == 1 && all_equal(attrs.strides, 1)) forms |= kFormWinograd;
   return forms;
 }
 

@@ -13,14 +13,16 @@ enum OpForm : unsigned {
   kFormFloat = 1 << 1,  // float tensors
   kFormOther = 1 << 2,  // neither: indices, shapes, conditions
   // Conv alone; then int8 and float are the layers that are not depthwise
-  kFormDepthwiseInt8 = 1 << 3,
+  kFormDepthwiseInt8 = 1 << 3,     // with a window of 3 × 3
+  kFormDepthwise5x5 = 1 << 7,      // and those of 5 × 5
+  kFormDepthwiseWindows = 1 << 8,  // and any other, dilated ones too
   kFormDepthwiseFloat = 1 << 4,
   kFormWinograd = 1 << 5,  // beside int8: 3 × 3 of stride 1, which a processor may compute by Winograd
-  // int16 tensors; and beside int8: products on 16-bit operands (two activations, or weights of −128, which the kernels
-  // on bytes do not take)
+  // int16 tensors; and beside int8, products: two activations, or weights of −128 or with a zero point, which kernels
+  // on bytes do not take
   kFormInt16 = 1 << 6,
 };
-inline constexpr unsigned kEveryForm = 0x7f, kNotInt8 = kFormFloat | kFormOther | kFormInt16;
+inline constexpr unsigned kEveryForm = 0x1ff, kNotInt8 = kFormFloat | kFormOther | kFormInt16;
 
 /// Names in LIBQUANT_OPS; cmake/lq_selective.cmake reads them here.
 struct OpFormName {
@@ -28,10 +30,16 @@ struct OpFormName {
   unsigned form;
 };
 inline constexpr OpFormName kOpFormNames[] = {
-    {"int8", kFormInt8},         {"float", kFormFloat},
-    {"other", kFormOther},       {"depthwise_int8", kFormDepthwiseInt8},
-    {"winograd", kFormWinograd}, {"depthwise_float", kFormDepthwiseFloat},
-    {"int16", kFormInt16},       {"folded", 0},
+    {"int8", kFormInt8},
+    {"float", kFormFloat},
+    {"other", kFormOther},
+    {"depthwise_int8", kFormDepthwiseInt8},
+    {"winograd", kFormWinograd},
+    {"depthwise_float", kFormDepthwiseFloat},
+    {"depthwise_5x5", kFormDepthwise5x5},
+    {"depthwise_windows", kFormDepthwiseWindows},
+    {"int16", kFormInt16},
+    {"folded", 0},
 };
 
 /// What running this node takes. The graph is one that a plan is made of: shapes inferred, Q/DQ fused.

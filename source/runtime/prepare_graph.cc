@@ -4,6 +4,7 @@
 #include <cstring>
 #include <set>
 
+#include "graph/built_ops.h"
 #include "graph/op_def.h"
 #include "graph/session_shapes.h"
 #include "passes/passes.h"
@@ -187,6 +188,7 @@ Status apply_input_shapes(Graph& graph, const std::map<std::string, Shape>& shap
 }
 
 bool sink_constants(ModelIr& model) {
+  if (!is_op_built(Op::If)) return false;
   std::vector<int> uses(model.graphs.size(), 0);
   for (const Graph& graph : model.graphs) {
     for (const Node& node : graph.nodes) {
@@ -259,7 +261,7 @@ void isolate_outputs(ModelIr& model) {
 Status prepare_graph(ModelIr& model, const std::map<std::string, Shape>& input_shapes, const Evaluator& evaluator) {
   const std::set<const uint8_t*> original = constant_addresses(model);
   FoldBudget budget(model);
-  const bool has_branches = model.graphs.size() > 1;
+  const bool has_branches = is_op_built(Op::If) && model.graphs.size() > 1;
   LQ_RETURN_IF_ERROR(apply_input_shapes(model.main(), input_shapes));
   sink_constants(model);
   for (int round = 0; round < kMaxInferRounds; ++round) {

@@ -1,5 +1,6 @@
 // Depthwise for ARMv8.0: the input rows of an output row are copied with their padding, then two taps at a time, smull
 // and smlal into int16 (two products fit) and saddw into int32. Two neighbouring outputs a step where the stride is 1.
+#include "kernels/kernels_of_this_build.h"
 #include "kernels/neon/conv_store.h"
 
 namespace lq::neon {
@@ -345,8 +346,14 @@ void depthwise_s8x4(const DepthwiseByteArgs& a) {
   const bool whole = a.lanes == kBlock && !a.epilogue.float_output;
   const bool square = a.taps_h == a.taps_w && a.dilation_h == 1 && a.dilation_w == 1;
   if (square && a.taps_h == 3) return whole ? run_square<3, true>(a) : run_square<3, false>(a);
-  if (square && a.taps_h == 5) return whole ? run_square<5, true>(a) : run_square<5, false>(a);
-  whole ? run<true>(a) : run<false>(a);
+  if constexpr (has::kDepthwise5x5) {
+    if (square && a.taps_h == 5) return whole ? run_square<5, true>(a) : run_square<5, false>(a);
+  }
+  if constexpr (has::kDepthwiseWindows) {
+    whole ? run<true>(a) : run<false>(a);
+  } else {
+    __builtin_trap();  // such a window was refused when the layer was prepared
+  }
 }
 
 }  // namespace lq::neon

@@ -1,4 +1,5 @@
 // Depthwise on sdot: four rows of a column at once, a pair of vectors of 4 channels an output.
+#include "kernels/kernels_of_this_build.h"
 #include "kernels/neon/conv_store.h"
 
 namespace lq::neon {
@@ -78,7 +79,7 @@ template <bool kWhole>
 void depthwise_s8x4(const DepthwiseByteArgs& a) {
   // Small windows leave lanes of sdot empty, and laying rows side by side costs more than it saves.
   const bool square = a.taps_h == a.taps_w && a.dilation_h == 1 && a.dilation_w == 1;
-  if (square && (a.taps_h == 3 || a.taps_h == 5)) return neon::depthwise_s8x4(a);
+  if (!has::kDepthwiseWindows || (square && (a.taps_h == 3 || a.taps_h == 5))) return neon::depthwise_s8x4(a);
   a.lanes == kBlock && !a.epilogue.float_output ? run<true>(a) : run<false>(a);
 }
 

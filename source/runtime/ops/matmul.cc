@@ -82,7 +82,7 @@ Status pack_bytes(OpPrepare& p, MatMulParams& m) {
                       p.packs.get(p.pack_key(steps ? "gemm_steps" : "gemm_bytes"), head + count * matrix, pack));
   m.packed = static_cast<const uint8_t*>(packed) + head;
   const int32_t* sums = static_cast<const int32_t*>(packed);
-  if (steps) {
+  if (kStepKernelsBuilt && steps) {
     m.step_counts = reinterpret_cast<const StepCounts*>(sums + slots * count);
     const int32_t* order = reinterpret_cast<const int32_t*>(m.step_counts + panels);
     for (size_t i = 0; i < panels * size_t(panel_steps); ++i) m.step_at.push_back(order[i] * int32_t(kBlock));
