@@ -70,6 +70,11 @@ std::vector<uint64_t> Histogram::fold() const {
   return bins;
 }
 
+double Histogram::reach(int bin) const {
+  const double edge = upper_edge(bin);
+  return fine_width_ > 0 ? std::min(std::ceil(edge / fine_width_) * fine_width_, double(limit_)) : edge;
+}
+
 namespace {
 
 // Slots of a growing histogram: both sides' bins, then two kinds that have eight slots each, since equal values in a
@@ -165,6 +170,7 @@ Histogram GrowingHistogram::over(ValueRange range) const {
     h.tiny_ += (recent_.empty() ? 0 : recent_[i]) + (counts_.empty() ? 0 : counts_[i]);
   if (!(h.limit_ > kTinyMagnitude)) return h;
   const double width = std::ldexp(1.0, exponent_) / kFineBins, bins_per_unit = kBins / double(h.limit_);
+  h.fine_width_ = width;
   for (const bool negative : {false, true}) {
     const std::vector<uint64_t> fine = side(negative);
     std::vector<uint64_t>& bins = negative ? h.negative_ : h.positive_;

@@ -40,11 +40,15 @@ class Histogram {
   std::vector<uint64_t> fold() const;
   /// Upper edge of bin b (0-based) on either side; edge(2047) == limit exactly.
   double upper_edge(int bin) const { return double(limit_) * (bin + 1) / kBins; }
+  /// What no value counted in bins 0…bin exceeds. Values that lay in a fine bin across the edge are shared between its
+  /// two sides in proportion: those counted below it reach up to that fine bin's end.
+  double reach(int bin) const;
 
  private:
   friend class GrowingHistogram;
   ValueRange range_;
   float limit_ = 0;
+  double fine_width_ = 0;  // of the bins that were counted in; 0: nothing was
   std::vector<uint64_t> positive_ = std::vector<uint64_t>(kBins), negative_ = positive_;
   uint64_t tiny_ = 0;
 };

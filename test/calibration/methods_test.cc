@@ -1,4 +1,5 @@
 // Threshold methods. KL against a naive oracle that builds P and Q for every candidate (O(bins²)) from the definition.
+#include <algorithm>
 #include <cmath>
 #include <ctime>
 
@@ -156,6 +157,34 @@ TEST(Percentile, ByHand) {
   const ValueRange t = compute_threshold(*parse_method("percentile:99"), make_histogram(bins, negative), 128);
   EXPECT_EQ(t.max, 10);
   EXPECT_EQ(t.min, -100);
+}
+
+TEST(Percentile, NeverClipsMoreThanItSays) {
+  // Of values up to 1365.5 a bin is 0.66675 wide; they were counted in bins of 0.25 (2048/8192). 100 values of 0.74 lie
+  // in [0.5, 0.75), across the first edge: two thirds count below it. 40 % of 101 allow to drop the outlier and the 34
+  // above the edge; a threshold at the edge would clip all 101.
+  std::vector<float> values(100, 0.74f);
+  values.push_back(1365.5f);
+  EXPECT_EQ(compute_threshold(*parse_method("percentile:60"), histogram_of(values, {0, 1365.5f}), 256).max, 0.75f);
+  // Whatever the range, by counting: at most the share asked for lies beyond.
+  uint64_t state = 3;
+  for (int turn = 0; turn < 40; ++turn) {
+    SCOPED_TRACE(turn);
+    values.clear();
+    const bool two_sided = turn % 2 == 1;
+    const double spread = 1 + double(next_random(state) % 1000);
+    for (int i = 0; i < 5000; ++i) {
+      const double u = double(next_random(state) % 1000000) / 1e6, power = 1 + turn % 7;
+      values.push_back(float(spread * std::pow(u, power)) * (two_sided && i % 2 == 1 ? -1.0f : 1.0f));
+    }
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    const Histogram h = histogram_of(values, {std::min(*low, 0.0f), *high});
+    for (const double keep : {99.9, 99.0, 90.0, 60.0}) {
+      const ValueRange t = compute_threshold(*parse_method("percentile:" + std::to_string(keep)), h, 128);
+      const auto clipped = std::count_if(values.begin(), values.end(), [&](float v) { return v < t.min || v > t.max; });
+      EXPECT_LE(double(clipped), std::floor((100 - keep) / 100 * double(h.total()) + 1e-6)) << keep;
+    }
+  }
 }
 
 TEST(Mse, UniformDataKeepsTheRangeAndAnOutlierIsClipped) {

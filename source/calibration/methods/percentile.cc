@@ -1,6 +1,6 @@
 // percentile P: at most a share (100 − P) % of the histogram's values is clipped, half of it on each side when both
-// sides hold values. Thresholds are upper bin edges, so a little less may be clipped, never more of what the histogram
-// says; that puts a value in a neighbouring bin where a bin of the growing histogram lies across an edge.
+// sides hold values. Thresholds are ends of bins, of fine ones where these lie across an edge, so a little less may be
+// clipped, never more.
 #include <algorithm>
 #include <cmath>
 
@@ -9,12 +9,12 @@
 namespace lq::calibration {
 namespace {
 
-/// Upper edge of the outermost bin that must stay when `allowed` values may be dropped from the outside.
+/// End of the outermost bin that must stay when `allowed` values may be dropped from the outside.
 double side_threshold(const Histogram& histogram, const std::vector<uint64_t>& bins, uint64_t allowed) {
   uint64_t dropped = 0;
   for (int b = kBins - 1; b >= 0; --b) {
     dropped += bins[size_t(b)];
-    if (dropped > allowed) return histogram.upper_edge(b);
+    if (dropped > allowed) return histogram.reach(b);
   }
   return 0;
 }
