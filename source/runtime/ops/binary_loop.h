@@ -90,5 +90,7 @@ void run_rows(const BinaryParams& params, const RunContext& context, const void*
               void* y);
 /// The RunFn of a step whose params are BinaryParams.
 Status run_binary(const Step& step, const RunContext& context);
+/// Floats of one shape on NCHWc8 can be done piece by piece. Params, row included, are complete.
+void offer_binary_piece(OpPrepare& p, const BinaryParams& params);
 
 }  // namespace lq

@@ -50,6 +50,11 @@ inline void restore_lanes_of_piece(uint8_t* y, const BlockedShape& s, uint8_t fi
     fill_lanes_1(y + at, n / kBlock, s.tail, fill);
 }
 
+inline void restore_lanes_of_piece(float* y, const BlockedShape& s, int64_t at, int64_t n) {
+  if (s.tail != kBlock && at / (s.spatial * kBlock) % s.blocks == s.blocks - 1)
+    fill_lanes_4(reinterpret_cast<uint32_t*>(y) + at, n / kBlock, s.tail, 0);
+}
+
 /// Moves `count` positions of one channel block between rows (x_stride / y_stride elements apart) and [count, 8];
 /// elements of 1, 2 or 4 bytes. Defined in layout.cc.
 void rows_to_block(const ElementwiseKernels& k, size_t size, const void* x, int64_t x_stride, int channels, void* y,

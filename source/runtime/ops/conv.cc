@@ -120,7 +120,7 @@ Status prepare_conv(OpPrepare& p) {
   LQ_ASSIGN_OR_RETURN(const bool integer, check_conv(p, shape));
   p.step.integer = integer && p.input(0).dtype == DType::Int8;
   p.step.macs = saturating_product({shape.batch, shape.oc, shape.oh, shape.ow, shape.icg, shape.kh, shape.kw});
-  p.step.finishes_pieces = integer && p.output(0).dtype == DType::Int8;
+  p.step.finishes_pieces = !integer || p.output(0).dtype == DType::Int8;
   if (is_depthwise(shape)) {
     if constexpr (any_form_built<kFormDepthwiseInt8 | kFormDepthwiseFloat, Op::Conv>())
       return prepare_depthwise(p, shape, integer);
@@ -180,6 +180,7 @@ Status prepare_conv_panels(OpPrepare& p, const ConvShape& shape, std::vector<Con
     c.strip_bytes = align_up(size_t((strip.height * strip.width * shape.ic + kBlock) * element));
   }
   plan_tiles(c.plan);
+  if (c.plan.scatter) p.step.finishes_pieces = false;  // its results come by channels, not by blocks
   size_t results = 0;
   const bool as_stored = !bytes || (is_byte_form(c.plan.form) && byte_offset(c.plan.form) == 0);
   const bool allow_direct = integer ? as_stored : !c.plan.gather;

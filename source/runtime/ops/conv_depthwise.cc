@@ -208,6 +208,7 @@ Status run_depthwise_f32(const Step& step, const RunContext& context) {
       args.geometry.taps = int32_t(strip.tap.size());
       args.w = weights + item.block * int64_t(strip.tap.size()) * kBlock;
       d.depthwise_f32(args);
+      finish_piece(step, context, (item.plane * s.oh + item.row) * s.ow * kBlock, item.rows * s.ow * kBlock);
     }
   };
   context.pool->parallel_for(item_count(d), item_grain(d), work);

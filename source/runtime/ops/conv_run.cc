@@ -314,6 +314,7 @@ Status run_conv_f32(const Step& step, const RunContext& context) {
         } else {
           set_output(args.geometry, s, phase, item, y);
           params.conv_f32(args);
+          if (!step.fused.empty()) finish_item(step, context, s, item);
         }
       }
     };

@@ -60,6 +60,7 @@ Status prepare_binary(OpPrepare& p, const char* name, BinaryRowFn row, RunFn run
     params.low = p.node.fused_clamp->min;
     params.high = p.node.fused_clamp->max;
   }
+  if (run == &run_binary && row != nullptr) offer_binary_piece(p, params);
   return set_kernel(p, params, name, p.input(0).dtype, row != nullptr ? run : nullptr);
 }
 

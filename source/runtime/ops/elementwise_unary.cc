@@ -7,6 +7,7 @@
 #include "kernels/function_kernels.h"
 #include "kernels/registry.h"
 #include "numerics/elementary.h"
+#include "runtime/ops/blocked.h"
 #include "runtime/ops/broadcast.h"
 #include "runtime/ops/elementwise.h"
 #include "runtime/ops/elementwise_s8.h"
@@ -24,8 +25,8 @@ using RealFunction = double (*)(double x, const UnaryParams& params);
 using UnaryRowFn = void (*)(const void* x, void* y, int64_t n, const UnaryParams& params);
 
 struct UnaryParams : NamedParams {
-  int64_t count = 0;                             // elements of the storage
-  int64_t batch = 0, channels = 0, spatial = 0;  // of a blocked tensor, else 0
+  int64_t count = 0;     // elements of the storage
+  BlockedShape blocked;  // of a blocked tensor; without padding lanes else
   float alpha = 0, beta = 0, gamma = 0;
   bool tanh_approximation = false;
   RealFunction function = nullptr;
@@ -41,11 +42,7 @@ Status fill_params(OpPrepare& p, UnaryParams& params) {
   const Tensor& y = p.output(0);
   if (x.blocked_axis != y.blocked_axis) return internal_error("input and output differ in layout");
   params.count = storage_elements(x);
-  if (y.blocked_axis == 1) {
-    params.batch = y.shape[0];
-    params.channels = y.shape[1];
-    params.spatial = dims_product(y.shape, 2, y.shape.size());
-  }
+  if (is_blocked(y)) params.blocked = blocked_shape(y.shape);
   const auto& attrs = attrs_as<schema::ActivationAttrsT>(p.node);
   params.alpha = attrs.alpha;
   params.beta = attrs.beta;
@@ -55,9 +52,8 @@ Status fill_params(OpPrepare& p, UnaryParams& params) {
 }
 
 void finish_unary(const UnaryParams& params, void* y, size_t element_size) {
-  if (params.channels % kBlock != 0) {
-    clear_padding_lanes(y, element_size, params.batch, params.channels, params.spatial);
-  }
+  const BlockedShape& s = params.blocked;
+  if (s.tail != kBlock) clear_padding_lanes(y, element_size, s.n, s.c, s.spatial);
 }
 
 Status run_unary(const Step& step, const RunContext& context) {
@@ -71,9 +67,22 @@ Status run_unary(const Step& step, const RunContext& context) {
   return {};
 }
 
+void unary_piece(const Step& step, const RunContext& context, int64_t at, int64_t n) {
+  const auto& params = step.params_as<UnaryParams>();
+  float* y = context.output<float>(step, 0);
+  params.row(context.input<float>(step, 0) + at, y + at, n, params);
+  restore_lanes_of_piece(y, params.blocked, at, n);
+}
+
+/// A float row on NCHWc8 can be done piece by piece.
+void offer_piece(OpPrepare& p) {
+  if (p.input(0).dtype == DType::Float32 && is_blocked(p.output(0))) p.step.piece = &unary_piece;
+}
+
 Status set_row(OpPrepare& p, UnaryParams& params, const char* name, UnaryRowFn row) {
   params.row = row;
   params.size = dtype_size(p.input(0).dtype);
+  offer_piece(p);
   return set_kernel(p, params, name, p.input(0).dtype, row != nullptr ? &run_unary : nullptr);
 }
 
@@ -332,6 +341,7 @@ Status prepare_unary(OpPrepare& p) {
       params.row = &kernel_row;
       params.size = sizeof(float);
       p.set(kernel->name, kernel->isa, &run_unary);
+      offer_piece(p);
       return {};
     }
     params.grain = kElementGrain / 16;

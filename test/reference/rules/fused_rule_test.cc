@@ -29,17 +29,41 @@ const Layer kLayers[] = {
     {9, 9, 9, 4, 3, 4, 9, 1, {1, 0, 0, 1}},
 };
 
-/// Convolution of x, dequantized from int8 with `p`.
-TensorId convolution(RuleGraph& g, const Layer& l, TensorId x, float s_x, const QuantParams& p) {
+schema::ConvAttrsT attributes(const Layer& l) {
   schema::ConvAttrsT a;
   a.kernel_shape = {l.k, l.k}, a.strides = {l.stride, l.stride}, a.dilations = {l.dilation, l.dilation};
   a.groups = l.groups;
   a.pads = {l.pads[0], l.pads[1], l.pads[2], l.pads[3]};
+  return a;
+}
+
+/// Convolution of x, dequantized from int8 with `p`.
+TensorId convolution(RuleGraph& g, const Layer& l, TensorId x, float s_x, const QuantParams& p) {
+  const schema::ConvAttrsT a = attributes(l);
   std::vector<float> scales;
   std::vector<TensorId> inputs{x, g.random_weights({l.out, l.in / l.groups, l.k, l.k}, 0, l.out, &scales)};
   if (g.rng.chance(2)) inputs.push_back(g.random_bias(s_x, scales));
   return g.dequantize(g.quantize(g.random_clamp(g.op(Op::Conv, inputs, a), p), p));
 }
+
+/// The same in float, of a float tensor; a constant bias, one of the run, or none.
+TensorId float_convolution(RuleGraph& g, const Layer& l, TensorId x) {
+  const auto values = [&](int64_t count) {
+    std::vector<float> v(static_cast<size_t>(count));
+    for (float& value : v) value = g.rng.uniform(-0.3f, 0.3f);
+    return v;
+  };
+  const Shape shape{l.out, l.in / l.groups, l.k, l.k};
+  std::vector<TensorId> inputs{x, g.floats(g.unique("w"), shape, values(element_count(shape)))};
+  if (g.rng.chance(2)) inputs.push_back(g.floats(g.unique("b"), {l.out}, values(l.out)));
+  return g.op(Op::Conv, inputs, attributes(l));
+}
+
+/// The maps that Winograd wants are left out in float, which has none: the scalar plan's fmaf would take half a minute.
+bool is_for_winograd(const Layer& l) { return l.k == 3 && l.groups == 1 && l.h >= 28; }
+
+/// Do the results of this float layer come by whole blocks of channels?
+bool comes_by_blocks(const Layer& l) { return l.groups == 1 || l.groups == l.in || l.out / l.groups % 8 == 0; }
 
 Shape output_shape(const Layer& l) {
   const int64_t span = l.dilation * (l.k - 1) + 1;
@@ -109,6 +133,57 @@ TEST(Fused, ResidualBehindEveryKindOfConvolution) {
       EXPECT_EQ(count(g, op).fused, 1);
       EXPECT_EQ(count(g, op).steps, 0);
     }
+  }
+}
+
+// Functions with kernels and without, of which some make something else than 0 of the lanes behind the last channel.
+TEST(Fused, FloatFunctionBehindEveryKindOfConvolution) {
+  uint64_t seed = 500;
+  for (const Layer& l : kLayers) {
+    if (is_for_winograd(l)) continue;
+    for (const Op op : {Op::Silu, Op::HardSwish, Op::Sigmoid, Op::Tanh, Op::Abs}) {
+      RuleGraph g(++seed);
+      const TensorId x = g.input("x", {2, l.in, l.h, l.w});
+      g.output(g.random_clamp(g.op(op, {float_convolution(g, l, x)}), g.params()));
+      SCOPED_TRACE(seed);
+      check(g, {});
+      EXPECT_EQ(count(g, op).fused, comes_by_blocks(l));
+      EXPECT_EQ(count(g, op).steps, !comes_by_blocks(l));
+    }
+  }
+}
+
+TEST(Fused, FloatResidualBehindEveryKindOfConvolution) {
+  uint64_t seed = 600;
+  for (const Layer& l : kLayers) {
+    if (is_for_winograd(l)) continue;
+    for (const Op op : {Op::Add, Op::Sub, Op::Mul, Op::Div}) {
+      RuleGraph g(++seed);
+      const TensorId x = g.input("x", {2, l.in, l.h, l.w});
+      Shape shape = output_shape(l);
+      shape[0] = 2;
+      schema::PoolAttrsT pool;
+      pool.kernel_shape = {1, 1};
+      const TensorId other = g.op(Op::MaxPool, {g.input("r", shape)}, pool), t = float_convolution(g, l, x);
+      const bool first = g.rng.chance(2);
+      const TensorId y = g.op(op, first ? std::vector<TensorId>{t, other} : std::vector<TensorId>{other, t});
+      g.output(g.random_clamp(y, g.params()));
+      SCOPED_TRACE(seed);
+      check(g, {});
+      EXPECT_EQ(count(g, op).fused, comes_by_blocks(l));
+    }
+  }
+}
+
+// One value a channel is another shape: the sum stays a step, and its bits are right.
+TEST(Fused, FloatBroadcastStays) {
+  for (const Shape& shape : {Shape{1, 12, 1, 1}, Shape{1, 1, 6, 6}, Shape{1}}) {
+    RuleGraph g(700);
+    const TensorId x = g.input("x", {1, 8, 6, 6}), c = g.input("c", shape);
+    g.output(g.op(Op::Add, {float_convolution(g, {8, 12, 6, 6, 1}, x), c}));
+    check(g, {});
+    EXPECT_EQ(count(g, Op::Add).fused, 0);
+    EXPECT_EQ(count(g, Op::Add).steps, 1);
   }
 }
 
