@@ -51,7 +51,7 @@ row() {  # row KERNEL FILE FUNCTION CORE
   "$mca" -mtriple=aarch64-linux-gnu -mcpu="$4" -mattr=+dotprod,+i8mm "$work/multiplications.s" >"$work/bound"
   facts=$(awk -v iterations=$iterations -v multiplication="$multiplication" '
     FNR == 1 { ++file }
-    file == 1 { if ($1 ~ multiplication) macs += /smmla/ ? 32 : /sdot/ ? 16 : 8; next }
+    file == 1 { if ($1 ~ multiplication) macs += /smmla/ ? 32 : /sdot/ ? 16 : /\.4s/ ? 4 : 8; next }
     file == 2 { if (/^Block RThroughput:/) bound = $3; next }
     /^Total Cycles:/ { cycles = $3 / iterations }
     /^Instructions:/ { instructions = $2 / iterations }
@@ -64,11 +64,13 @@ row() {  # row KERNEL FILE FUNCTION CORE
 echo '| kernel | core | instructions | MAC | bound, cycles | cycles | cycles per MAC | of the bound |'
 echo '|---|---|---|---|---|---|---|---|'
 neon=lq_kernels_neon.dir/neon/conv_s8x8.cc
+winograd=lq_kernels_neon.dir/neon/winograd_product.cc
 dot=lq_kernels_neon_dotprod.dir/neon_dotprod/conv_s8x4.cc
 mm=lq_kernels_neon_i8mm.dir/neon_i8mm/conv_s8x8.cc
 for core in cortex-a55 cortex-a76; do
   row "neon 1×1" $neon 'run_quarter<true>' $core
   row "neon 3×3" $neon 'run_quarter<false>' $core
+  row "neon Winograd" $winograd 'tile_part<4>' $core
   row "neon_dotprod 1×1" $dot 'run_tiles<6, 4, true, true>' $core
   row "neon_dotprod 3×3" $dot 'run_tiles<6, 4, true, false>' $core
 done

@@ -44,7 +44,7 @@ struct Tile {
 template <int kStep, int kTiles, typename After>
 [[gnu::always_inline]] static inline void add_step(Tile<kTiles>& tile, int16x8_t now, int16x8_t& next, const int8_t* w,
                                                    const After& after) {
-  next = vreinterpretq_s16_s8(ordered_load(w, (kStep + 1) % 4 * 16));
+  next = vreinterpretq_s16_s8(ordered_load(w, (kStep + 1) % 8 * 16));
 #pragma GCC unroll 4
   for (int t = 0; t < kTiles; ++t) {
     ordered_mlal_lane<false, kStep / 2>(tile.acc[t][kStep % 2 * 2], now, tile.in[t]);
@@ -69,15 +69,15 @@ template <int kTiles>
   int16x8_t even = vreinterpretq_s16_s8(ordered_load(w, 0)), odd;
   for (; blocks > 0; --blocks) {
     add_step<0>(tile, even, odd, w, nothing), add_step<1>(tile, odd, even, w, nothing);
-    add_step<2>(tile, even, odd, w, nothing), w += 64, add_step<3>(tile, odd, even, w, nothing);
+    add_step<2>(tile, even, odd, w, nothing), add_step<3>(tile, odd, even, w, nothing);
     add_step<4>(tile, even, odd, w, nothing), add_step<5>(tile, odd, even, w, nothing);
-    add_step<6>(tile, even, odd, w, nothing), w += 64, add_step<7>(tile, odd, even, w, nothing);
+    add_step<6>(tile, even, odd, w, nothing), w += 128, add_step<7>(tile, odd, even, w, nothing);
     add_step<8>(tile, even, odd, w, nothing), add_step<9>(tile, odd, even, w, nothing);
-    add_step<10>(tile, even, odd, w, nothing), w += 64, add_step<11>(tile, odd, even, w, nothing);
+    add_step<10>(tile, even, odd, w, nothing), add_step<11>(tile, odd, even, w, nothing);
     add_step<12>(tile, even, odd, w, nothing), add_step<13>(tile, odd, even, w, nothing);
     add_step<14>(tile, even, odd, w, nothing);
     // What follows the last block is the first again: it is loaded and left.
-    w = blocks > 1 ? w + 64 : first_w, x = blocks > 1 ? x + x_block : first_x;
+    w = blocks > 1 ? w + 128 : first_w, x = blocks > 1 ? x + x_block : first_x;
     add_step<15>(tile, odd, even, w, load);
   }
 }
