@@ -31,15 +31,16 @@ namespace {
 using namespace quantization;
 
 // Samples of the stages after calibration: a quarter of it, so that together they take less time than it does; small
-// models more, within this many billion multiply-adds.
+// models more, within a number of multiply-adds.
 constexpr double kStageGmacs = 3;
-constexpr size_t kFewestSamples = 8;
-constexpr size_t kMeasuredSamples = 64, kNoShare = std::numeric_limits<size_t>::max();
-constexpr double kAdaRoundGmacs = 300;  // takes minutes anyway
+constexpr size_t kNoShare = std::numeric_limits<size_t>::max();
+constexpr SampleBudget kStage{.gmacs = kStageGmacs};
+constexpr SampleBudget kTrial{.gmacs = kStageGmacs / 8, .one_of = 8};  // for comparing a few whole models
+constexpr SampleBudget kForAdaRound{.gmacs = 300};                     // takes minutes anyway where models are large
 // Bias correction learns one number a channel from them and judges itself on the same samples: a quarter of 100 images
 // looked 0.8 dB better where all of them, and other images, were no better.
-constexpr double kBiasGmacs = 40;
-constexpr size_t kBiasSamples = 100;
+constexpr SampleBudget kForBiases{.gmacs = 40, .most = 100};
+constexpr double kShareGmacs = 180;             // --float-share: runs of all samples for each product together
 constexpr size_t kKeptBytes = size_t(1) << 26;  // 64 samples of 512 × 512 × 1 floats
 constexpr size_t kSensitivitySamples = 16;      // two runs of each for every layer
 
@@ -147,7 +148,7 @@ class Quantizer {
     if (plan_file_) {
       factors_ = plan_file_->channels;
     } else if (parsed_.balance && parsed_.weights == WeightGranularity::kPerChannel) {
-      LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_measured(kStageGmacs));
+      LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_measured(kStage));
       LQ_ASSIGN_OR_RETURN(factors_, choose_channel_factors(model_, groups_, source, measuring()));
     }
     if (factors_.empty()) return {};
@@ -156,7 +157,7 @@ class Quantizer {
     remove_dead(model_.main());
     LQ_RETURN_IF_ERROR(infer_shapes(model_, nullptr));
     if (!plan_file_) {
-      LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_measured(kStageGmacs / 8, 8));
+      LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_measured(kTrial));
       LQ_ASSIGN_OR_RETURN(const auto without, trial_sqnr_db(before, plan_, parsed_.ranges, source, collector_));
       LQ_ASSIGN_OR_RETURN(const auto with, trial_sqnr_db(model_, plan_, parsed_.ranges, source, collector_));
       const bool gains = without && with && *with >= *without + kLeastGainDb;
@@ -206,7 +207,11 @@ class Quantizer {
   /// --float-share: the few products that int8 costs most go back to float.
   Status spare_products() {
     if (!may_spare_products()) return {};
-    LQ_ASSIGN_OR_RETURN(const calibration::DataSource samples, open_measured(kStageGmacs, kNoShare));
+    size_t products = 0;  // each is measured with a run of every sample
+    for (size_t n = 0; n < plan_.size(); ++n)
+      products += plan_[n].precision == Precision::kInt8 && rule_of(model_.main().nodes[n]) == QuantRule::kProduct;
+    const SampleBudget budget{kShareGmacs / double(std::max<size_t>(products, 1)), kNoShare, 2};
+    LQ_ASSIGN_OR_RETURN(const calibration::DataSource samples, open_measured(budget));
     const NodeRequests asked = wishes_;
     LQ_ASSIGN_OR_RETURN(const std::optional<FloatShare> found,
                         find_float_share(sensitivity_input(asked, samples), parsed_.float_share));
@@ -259,7 +264,7 @@ class Quantizer {
     const OutputError judge(float_model_.main(), plan_, columns_);
     RangeOptions options = parsed_.ranges;
     if (is_auto(options) && !plan_file_ && !method_) {
-      LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_measured(kStageGmacs / 8, 8));
+      LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_measured(kTrial));
       LQ_ASSIGN_OR_RETURN(
           method_, best_method({float_model_, plan_, groups_, calibration_, judge}, options, source, collector_));
       log(std::string("thresholds by ") + (method_->row->name == std::string("auto") ? "tensor" : method_->row->name));
@@ -323,16 +328,12 @@ class Quantizer {
     return verify(model_).with_context("the quantized graph");
   }
 
-  /// Samples for a stage that should spend about `stage_gmacs` billion multiply-adds on one run of each, at least one
-  /// of `one_of` of the calibration's, at most `most`.
-  Result<calibration::DataSource> open_measured(double stage_gmacs, size_t one_of = 4, size_t most = kMeasuredSamples) {
+  Result<calibration::DataSource> open_measured(const SampleBudget& budget) {
     LQ_ASSIGN_OR_RETURN(const calibration::DataSource all, open_samples(options_.max_samples));
     if (gmacs_ == 0) {
       LQ_ASSIGN_OR_RETURN(gmacs_, giga_macs(model_, all));
     }
-    const size_t affordable = size_t(std::min(stage_gmacs / gmacs_, double(most)));
-    const size_t count = std::min(std::max({affordable, all.size() / one_of, kFewestSamples}), most);
-    LQ_ASSIGN_OR_RETURN(calibration::DataSource source, open_samples(std::min(count, all.size())));
+    LQ_ASSIGN_OR_RETURN(calibration::DataSource source, open_samples(affordable_samples(budget, gmacs_, all.size())));
     source.keep_loaded(kKeptBytes);
     return source;
   }
@@ -348,8 +349,7 @@ class Quantizer {
   Status read_columns() {
     if (!columns_.empty()) return {};
     const bool only_ranges = parsed_.rounding == Rounding::kNearest;
-    LQ_ASSIGN_OR_RETURN(const calibration::DataSource source,
-                        open_measured(only_ranges ? kStageGmacs : kAdaRoundGmacs));
+    LQ_ASSIGN_OR_RETURN(const calibration::DataSource source, open_measured(only_ranges ? kStage : kForAdaRound));
     LQ_ASSIGN_OR_RETURN(columns_, collect_columns(float_model_, plan_, source, measuring()));
     return {};
   }
@@ -357,10 +357,8 @@ class Quantizer {
   /// Returns the outputs' SQNR on the samples it measured with; nothing without float outputs.
   Result<std::optional<double>> correct_bias(BuildStage stage) {
     const std::vector<CorrectedProduct> products = products_to_correct(notes_);
-    const bool is_final = stage == BuildStage::kFinal;
-    LQ_ASSIGN_OR_RETURN(
-        const calibration::DataSource source,
-        open_measured(is_final ? kBiasGmacs : kStageGmacs, 4, is_final ? kBiasSamples : kMeasuredSamples));
+    LQ_ASSIGN_OR_RETURN(const calibration::DataSource source,
+                        open_measured(stage == BuildStage::kFinal ? kForBiases : kStage));
     if (!parsed_.correct_biases || products.empty()) {
       LQ_ASSIGN_OR_RETURN(const Comparison comparison, compare_models(float_model_, model_, {}, source, collector_));
       return comparison.output_sqnr_db;

@@ -71,6 +71,12 @@ Result<double> giga_macs(const ModelIr& model, const calibration::DataSource& so
                           reason);
 }
 
+size_t affordable_samples(const SampleBudget& budget, double gmacs, size_t available) {
+  const auto affordable = size_t(std::min(budget.gmacs / gmacs, double(budget.most)));
+  const size_t wanted = std::max({affordable, available / budget.one_of, budget.fewest});
+  return std::min({wanted, budget.most, available});
+}
+
 const float* float_output(const Session& session, size_t i, size_t& count) {
   count = size_t(std::max<int64_t>(element_count(session.output(i).shape), 0));
   return static_cast<const float*>(session.output_data(i));

@@ -30,6 +30,16 @@ Status run_samples(ModelIr model, const calibration::DataSource& source, const M
 /// Multiply-adds of products in one run on the first readable sample, in billions; at least 0.001.
 Result<double> giga_macs(const ModelIr& model, const calibration::DataSource& source);
 
+/// How many samples a stage may take.
+struct SampleBudget {
+  double gmacs = 0;   // billion multiply-adds that one run of each should come to
+  size_t one_of = 4;  // but at least one of so many of the calibration's
+  size_t fewest = 8;  // and so many in all
+  size_t most = 64;   // never more
+};
+/// `gmacs`: of one run. Never more than there are.
+size_t affordable_samples(const SampleBudget& budget, double gmacs, size_t available);
+
 /// Values of float output `i` of a session.
 const float* float_output(const Session& session, size_t i, size_t& count);
 

@@ -105,6 +105,19 @@ TEST_F(FloatShareTest, WeightsCountAsWorkDoes) {
   EXPECT_TRUE(finds("3"));
 }
 
+TEST(SampleBudgets, AreSpentInMultiplyAdds) {
+  const SampleBudget stage{.gmacs = 3, .one_of = 4, .fewest = 8, .most = 64};
+  EXPECT_EQ(affordable_samples(stage, 0.1, 100), 30u);    // 3 / 0.1
+  EXPECT_EQ(affordable_samples(stage, 0.001, 100), 64u);  // never more than `most`
+  EXPECT_EQ(affordable_samples(stage, 1, 100), 25u);      // a quarter of the calibration's, dear or not
+  EXPECT_EQ(affordable_samples(stage, 1, 20), 8u);
+  EXPECT_EQ(affordable_samples(stage, 1, 5), 5u);  // there are no more
+  // 90 products of a network of 2 billion multiply-adds: 180 billion are one run of one sample for each; two are run.
+  const SampleBudget of_each{.gmacs = 180.0 / 90, .one_of = size_t(-1), .fewest = 2};
+  EXPECT_EQ(affordable_samples(of_each, 2, 100), 2u);
+  EXPECT_EQ(affordable_samples(of_each, 0.25, 100), 8u);
+}
+
 TEST_F(FloatShareTest, SharesThatAreNoneAreRefused) {
   for (const char* share : {"", "x", "-1", "101", "1x", "nan"}) {
     GraphMaker m;
