@@ -43,6 +43,8 @@ int main(int argc, char** argv) {
   app.add_option("--memory", o.benchmark.memory, "default, or small: the model file leaves memory once its weights are packed")
       ->type_name("USE")
       ->check(CLI::IsMember({"small", "default"}));
+  app.add_flag("--pin", o.benchmark.pin, "each thread on a processor of its own (of --cores), physical cores first");
+  app.add_flag("--huge-pages", o.benchmark.huge_pages, "ask for 2 MB pages for packed weights and the arena");
   app.add_flag("--profile", o.benchmark.profile, "one row an operator: kernel, ms, share, GMAC/s");
   app.add_option("--json", o.json, "write the results for machines")->type_name("FILE");
   o.model.add_isa(app);

@@ -114,6 +114,9 @@ typedef struct lq_session_options {
       log; /* what was planned (info), each step's kernel (debug); called from the session's thread. NULL: nothing */
   void* log_context;
   lq_memory_use memory;
+  /* Linux and Android: not 0 gives each thread, the calling one during a run included, a processor of its own, of
+   * `cores` or of all: one of each physical core first, then their hyper-threads. Not together with parallel_for. */
+  int32_t pin_threads;
 } lq_session_options;
 
 #define LQ_MAX_RANK 8
@@ -175,6 +178,10 @@ LQ_API const char* lq_version(void);
 /* One line about the calling thread's last failure: file or node, reason, what to do. Never NULL; valid until the
  * thread's next failure. */
 LQ_API const char* lq_last_error(void);
+
+/* Memory for model and session options: the C library's, but what is 2 MB or larger begins on a multiple of 2 MB and
+ * asks Linux for huge pages (madvise; where the system gives none it is ordinary memory). */
+LQ_API lq_allocator lq_huge_page_allocator(void);
 
 /* --- Models. `options` may be NULL. */
 

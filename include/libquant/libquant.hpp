@@ -63,6 +63,7 @@ struct Options {
   lq_log_fn log = nullptr;
   void* log_context = nullptr;
   lq_memory_use memory = LQ_MEMORY_DEFAULT;
+  bool pin_threads = false;
 
   /// Calls use(const lq_session_options*) with a view of this.
   template <typename Use>
@@ -80,6 +81,7 @@ struct Options {
     o.parallel_for = parallel_for, o.parallel_for_context = parallel_for_context;
     o.log = log, o.log_context = log_context;
     o.memory = memory;
+    o.pin_threads = pin_threads;
     return use(static_cast<const lq_session_options*>(&o));
   }
 };

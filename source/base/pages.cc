@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdlib>
 
 namespace lq {
 namespace {
@@ -22,6 +23,22 @@ void evict_pages([[maybe_unused]] const void* data, [[maybe_unused]] size_t size
   const uintptr_t begin = (at + page - 1) / page * page, end = (at + size) / page * page;
   if (data != nullptr && begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, kEvict);
 #endif
+}
+
+const Allocator& huge_page_allocator() {
+  static constexpr Allocator kHuge{[](void*, size_t size, size_t alignment) -> void* {
+                                     const Allocator& plain = default_allocator();
+                                     if (size < kHugePage) return plain.allocate(plain.context, size, alignment);
+                                     void* memory = nullptr;
+                                     if (posix_memalign(&memory, kHugePage, size) != 0)
+                                       return nullptr;  // no alignment of ours is larger
+#if defined(__linux__)
+                                     madvise(memory, size / kHugePage * kHugePage, MADV_HUGEPAGE);
+#endif
+                                     return memory;
+                                   },
+                                   [](void*, void* pointer, size_t) { std::free(pointer); }, nullptr};
+  return kHuge;
 }
 
 }  // namespace lq

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "base/file.h"
+#include "base/pages.h"
 #include "capi/handles.h"
 #include "format/model_file.h"
 
@@ -59,6 +60,11 @@ using namespace lq::capi;
 
 const char* lq_version(void) { return LQ_VERSION; }
 const char* lq_last_error(void) { return last_error; }
+
+lq_allocator lq_huge_page_allocator(void) {
+  const lq::Allocator& a = lq::huge_page_allocator();
+  return {a.allocate, a.release, a.context};
+}
 
 lq_status lq_model_open(const char* path, const lq_model_options* options, lq_model** model) {
   if (model != nullptr) *model = nullptr;

@@ -40,6 +40,7 @@ lq_status take_options(const lq_session_options* options, const char* function, 
   if (o.core_count < 0 || (o.cores == nullptr && o.core_count > 0))
     return fail(LQ_INVALID_ARGUMENT, std::string(function) + ": no cores, or a negative number of them");
   if (o.core_count > 0) to.cores.assign(o.cores, o.cores + o.core_count);
+  to.pin = o.pin_threads != 0;
   int memory = 0;  // any int may stand in an enum's place; only an enumerator may be read as one
   static_assert(sizeof o.memory == sizeof memory);
   std::memcpy(&memory, &o.memory, sizeof memory);

@@ -105,8 +105,9 @@ bool LayoutAssigner::same_runs_blocked(const Node& node) const {
 }
 
 bool LayoutAssigner::runs_blocked(const Node& node, const OpDef& def) const {
+  if (node.output(0) == kNoTensor || node.input(0) == kNoTensor) return false;
   if (node.op == Op::ReduceMean) return is_spatial_mean(graph_, node) && blocked_[size_t(node.inputs[0])] != kNoTensor;
-  if (def.layout == LayoutRule::kLinear || node.output(0) == kNoTensor || node.input(0) == kNoTensor) return false;
+  if (def.layout == LayoutRule::kLinear) return false;
   if (!can_be_blocked(graph_.tensor(node.outputs[0]))) return false;
   if (moves_values(node.op)) return move_runs_blocked(node);
   if (def.layout == LayoutRule::kSame) return same_runs_blocked(node);

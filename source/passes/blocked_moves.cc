@@ -13,6 +13,18 @@ bool is_channel_axis(int64_t axis, size_t rank) { return axis == kChannels || ax
 
 bool has_moved_type(const Tensor& t) { return t.dtype == DType::Float32 || t.dtype == DType::Int8; }
 
+/// What the lanes behind the last channel hold.
+int64_t lane_value(const Tensor& t) { return t.quant ? zero_point_at(*t.quant, 0) : 0; }
+
+/// Lanes move with their pixels, so they must mean the same on both sides: not so where a file lets bytes of one zero
+/// point stand for values of another.
+bool lanes_agree(const Graph& graph, const Node& node) {
+  const int64_t value = lane_value(graph.tensor(node.inputs[0]));
+  const auto agrees = [&](TensorId id) { return id == kNoTensor || lane_value(graph.tensor(id)) == value; };
+  return std::all_of(node.outputs.begin(), node.outputs.end(), agrees) &&
+         (node.op != Op::Concat || std::all_of(node.inputs.begin(), node.inputs.end(), agrees));
+}
+
 /// At least half the lanes of an NCHWc8 form hold channels.
 bool fills_blocks(const Tensor& t) {
   const int64_t channels = t.shape[kChannels];
@@ -87,6 +99,9 @@ bool moves_blocked(const Graph& graph, const Node& node) {
   const Tensor& x = graph.tensor(node.inputs[0]);
   const Tensor& y = graph.tensor(node.outputs[0]);
   if (!has_moved_type(x) || !x.ranked || x.shape.size() != y.shape.size() || x.is_constant()) return false;
+  const bool computes =
+      node.op == Op::Resize && attrs_as<schema::ResizeAttrsT>(node).mode != schema::ResizeMode::Nearest;
+  if (!computes && !lanes_agree(graph, node)) return false;
   switch (node.op) {
     case Op::Concat:
       return joins_blocks(graph, node) && has_moved_type(y);

@@ -153,6 +153,7 @@ struct Session::State {
   SessionOptions options;
   Isa isa = Isa::kScalar;
   std::unique_ptr<ThreadPool> pool;
+  std::vector<int> callers_cores;  // where the calling thread is bound during a run
   std::unique_ptr<Planned> planned;
   std::atomic<bool> cancelled{false};
 };
@@ -165,10 +166,17 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const Model> mo
   auto state = std::make_unique<State>();
   state->model = std::move(model);
   state->options = options;
-  if (options.parallel_for.run != nullptr && !options.cores.empty())
-    return invalid_argument("cores bind the library's own threads; leave them empty beside a parallel_for");
+  if (options.parallel_for.run != nullptr && (!options.cores.empty() || options.pin))
+    return invalid_argument("cores and pinning bind the library's own threads; leave them out beside a parallel_for");
+  std::vector<int> cores = options.cores;
+  if (options.pin) {
+    LQ_ASSIGN_OR_RETURN(cores, processors_for(options.threads, options.cores));
+    state->callers_cores = {cores[0]};
+  } else {
+    state->callers_cores = cores;
+  }
   LQ_ASSIGN_OR_RETURN(state->isa, chosen_isa(options));
-  LQ_ASSIGN_OR_RETURN(state->pool, ThreadPool::create(options.threads, options.cores, options.parallel_for));
+  LQ_ASSIGN_OR_RETURN(state->pool, ThreadPool::create(options.threads, cores, options.parallel_for, options.pin));
   LQ_ASSIGN_OR_RETURN(state->planned, make_plan(*state->model, options, state->isa, state->model->packs()));
   LQ_RETURN_IF_ERROR(allocate(*state->planned, options.allocator));
   return std::unique_ptr<Session>(new Session(std::move(state)));
@@ -249,7 +257,7 @@ schema::DataLayout Session::input_layout(size_t i) const {
 
 Status Session::run_plan(StepTime* times) {
   FpStateGuard fp_state;
-  AffinityGuard affinity(state_->options.cores);
+  AffinityGuard affinity(state_->callers_cores);
   Planned& planned = *state_->planned;
   state_->cancelled.store(false, std::memory_order_relaxed);
   for (size_t i = 0; i < planned.bound_inputs.size(); ++i)

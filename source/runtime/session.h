@@ -14,7 +14,8 @@ namespace lq {
 struct SessionOptions {
   int threads = 1;           // at most this many pieces at once, also with parallel_for
   std::vector<int> cores;    // where the library's threads, and the caller's during run(), may run; empty: anywhere
-  ParallelFor parallel_for;  // the caller's threads instead of the library's; not together with cores
+  bool pin = false;          // each of these threads on a processor of its own, of `cores` or all, as processors_for says
+  ParallelFor parallel_for;  // the caller's threads instead of the library's; not together with cores or pin
   std::optional<Isa> isa;    // default: default_isa()
   MemoryUse memory = MemoryUse::kDefault;
   std::map<std::string, Shape>

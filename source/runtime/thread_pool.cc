@@ -64,6 +64,7 @@ struct ThreadPool::State {
   std::vector<Worker> workers;  // workers[0] is the calling thread and never started
   int started = 1;
   std::vector<int> cores;
+  bool pin = false;  // worker i on cores[i] alone
   ParallelFor own;
   std::atomic<bool> misused{false};
   std::atomic<bool> stopping{false};
@@ -117,7 +118,7 @@ void* ThreadPool::State::worker_main(void* argument) {
   Worker& self = *static_cast<Worker*>(argument);
   State& pool = *self.pool;
   FpStateGuard fp_state;
-  AffinityGuard affinity(pool.cores);
+  AffinityGuard affinity(pool.pin ? std::vector<int>{pool.cores[size_t(self.index)]} : pool.cores);
   uint32_t ticket = 0;
   for (;;) {
     ticket = wait_for_change(self.ticket, ticket);
@@ -158,13 +159,15 @@ ThreadPool::ThreadPool(std::unique_ptr<State> state) : state_(std::move(state)) 
 ThreadPool::~ThreadPool() = default;
 
 Result<std::unique_ptr<ThreadPool>> ThreadPool::create(int threads, const std::vector<int>& cores,
-                                                       const ParallelFor& own) {
+                                                       const ParallelFor& own, bool pin) {
   if (threads < 1 || threads > kMaxThreads) {
     return invalid_argument("thread count " + std::to_string(threads) + " is outside 1…" + std::to_string(kMaxThreads));
   }
   LQ_RETURN_IF_ERROR(check_cores(cores));
   auto state = std::make_unique<State>(threads);
+  if (pin && int(cores.size()) != threads) return internal_error("pinned threads need a processor each");
   state->cores = cores;
+  state->pin = pin;
   state->own = own;
   if (own.run != nullptr) return std::unique_ptr<ThreadPool>(new ThreadPool(std::move(state)));
   for (; state->started < threads; ++state->started) {

@@ -21,10 +21,11 @@ class ThreadPool {
  public:
   using Task = void (*)(void* context, int64_t begin, int64_t end, int worker);
   /// threads >= 1; 1 starts no thread at all. Every worker runs with round-to-nearest, flush-to-zero off.
-  /// Started threads run on `cores` only (see affinity.h; the calling thread is not bound). With `own` none is started:
-  /// work goes to the caller's threads, `threads` pieces at most.
+  /// Started threads run on `cores` only (see affinity.h; the calling thread is not bound), with `pin` each on its own:
+  /// worker i on cores[i]; there must be `threads` of them. With `own` none is started: work goes to the caller's
+  /// threads, `threads` pieces at most.
   static Result<std::unique_ptr<ThreadPool>> create(int threads, const std::vector<int>& cores = {},
-                                                    const ParallelFor& own = {});
+                                                    const ParallelFor& own = {}, bool pin = false);
   ~ThreadPool();
   int size() const;
   /// Splits [0, count) into contiguous pieces of about count/size (at least `grain`), one call each; returns when all

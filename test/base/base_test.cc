@@ -39,6 +39,16 @@ TEST(Buffer, IsAlignedAndFailureIsAStatus) {
   EXPECT_NE(failed.status().message().find("the arena"), std::string::npos);
 }
 
+TEST(Buffer, HugePagesBeginOnAMultipleOfTheirSize) {
+  for (const size_t size : {size_t(100), kHugePage - 1, kHugePage, 3 * kHugePage + 5}) {
+    auto b = Buffer::allocate(size, "test", huge_page_allocator());
+    ASSERT_TRUE(b.ok());
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(b->data()) % (size < kHugePage ? kAlignment : kHugePage), 0u) << size;
+    std::memset(b->data(), 0x5a, size);
+  }
+  EXPECT_FALSE(Buffer::allocate(SIZE_MAX - 10, "test", huge_page_allocator()).ok());
+}
+
 TEST(Buffer, ReturnsEveryByteToItsAllocator) {
   static int64_t live = 0;
   Allocator counting{[](void*, size_t n, size_t a) -> void* { live += int64_t(n); return std::aligned_alloc(a, align_up(n, a)); },

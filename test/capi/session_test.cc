@@ -193,6 +193,40 @@ TEST(CapiOptions, Cores) {
   EXPECT_NE(last_error().find("core 1023"), std::string::npos) << last_error();
 }
 
+TEST(CapiSession, PinnedThreads) {
+  const Expected e(8, 2);
+  cpu_set_t before, after;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  libquant::Options options;
+  options.pin_threads = true;
+  options.threads = CPU_COUNT(&before);
+  libquant::Session session(e.model, options);
+  ASSERT_TRUE(session.ok()) << last_error();
+  EXPECT_EQ(Expected::run(session), e.y);
+  ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+  EXPECT_TRUE(CPU_EQUAL(&before, &after)) << "the caller's set is restored";
+  ++options.threads;
+  EXPECT_EQ(libquant::Session(e.model, options).status(), LQ_INVALID_ARGUMENT);
+  EXPECT_NE(last_error().find("processor each"), std::string::npos) << last_error();
+  options.threads = 1;
+  options.parallel_for = [](void*, int32_t, lq_task_fn, void*) {};
+  EXPECT_EQ(libquant::Session(e.model, options).status(), LQ_INVALID_ARGUMENT) << "pinned and parallel_for";
+}
+
+TEST(CapiSession, HugePagesChangeNoValue) {
+  const Expected e(600, 2);  // an arena of more than 2 MB
+  lq_model_options of_model{};
+  of_model.struct_size = sizeof of_model;
+  of_model.allocator = lq_huge_page_allocator();
+  libquant::Model model(e.file.data(), e.file.size(), &of_model);
+  libquant::Options options;
+  options.allocator = lq_huge_page_allocator();
+  libquant::Session session(model, options);
+  ASSERT_TRUE(session.ok()) << last_error();
+  EXPECT_GT(lq_session_arena_bytes(session.get()), size_t(2) << 20);
+  EXPECT_EQ(Expected::run(session), e.y);
+}
+
 TEST(CapiProfile, NamesEveryOperator) {
   const Expected e(16, 2);
   libquant::Session session(e.model);

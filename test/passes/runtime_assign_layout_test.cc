@@ -168,6 +168,25 @@ TEST(AssignLayout, MeansOverPixels) {
   EXPECT_THAT(ops({2, 3}, false, {1, 2}, DType::Float32), linear);
 }
 
+/// Bytes that a file only calls values of another zero point: lanes behind the last channel would be wrong.
+TEST(AssignLayout, MovesBetweenZeroPointsStayLinear) {
+  for (const int zero_point : {0, 3}) {
+    GraphBuilder g;
+    const Shape shape = {1, 6, 4, 4}, joined = {1, 12, 4, 4};
+    std::vector<TensorId> ids;
+    for (const char* name : {"a", "b"})
+      ids.push_back(g.node(Op::MaxPool, {g.input(name, shape, DType::Int8)}, shape, DType::Int8));
+    ids.push_back(g.node(Op::Concat, {ids[0], ids[1]}, joined, DType::Int8));
+    g.attrs<schema::AxisAttrsT>().axis = 1;
+    for (TensorId id : ids)
+      g.graph().tensor(id).quant = per_tensor_params(DType::Int8, 1, id == ids[1] ? zero_point : 0);
+    g.output(ids[2]);
+    ASSERT_TRUE(passes::assign_layout(g.model).ok());
+    const Node* concat = testing::find_node(g.graph(), Op::Concat);
+    for (TensorId id : concat->inputs) EXPECT_EQ(g.graph().tensor(id).blocked_axis, zero_point == 0 ? 1 : -1);
+  }
+}
+
 /// Blocks of one channel would be seven eighths padding.
 TEST(AssignLayout, SplitIntoFewChannelsStaysLinear) {
   for (const int64_t each : {4, 2}) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/pages.h"
 #include "device/cores.h"
 #include "device/profile.h"
 #include "runtime/golden.h"
@@ -83,11 +84,14 @@ Result<BenchmarkResult> run_benchmark(const BenchmarkOptions& o, SessionOptions 
     LQ_ASSIGN_OR_RETURN(session_options.cores, parse_cores(o.cores));
   }
   LQ_ASSIGN_OR_RETURN(session_options.memory, parse_memory(o.memory));
+  session_options.pin = o.pin;
+  const Allocator& allocator = o.huge_pages ? huge_page_allocator() : default_allocator();
+  session_options.allocator = allocator;
   BenchmarkResult r;
   Clock::time_point start = Clock::now();
   LQ_ASSIGN_OR_RETURN(ModelIr ir, load());
   r.weight_bytes = weight_bytes(ir);
-  Result<std::shared_ptr<Model>> model = Model::create(std::move(ir));
+  Result<std::shared_ptr<Model>> model = Model::create(std::move(ir), allocator);
   if (!model.ok()) return model.status().with_context(path);
   r.load_ms = milliseconds_since(start);
   start = Clock::now();

@@ -12,6 +12,8 @@ struct BenchmarkOptions {
   int iterations = 50, warmup = 5;
   std::string cores;  // as parse_cores wants it; empty: all
   std::string memory;  // default or small; empty: default
+  bool pin = false;         // each thread to a processor of its own
+  bool huge_pages = false;  // for packed weights and the arena
   bool profile = false;
 };
 

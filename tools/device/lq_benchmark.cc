@@ -19,6 +19,8 @@ constexpr char kUsage[] =
     "  --isa NAME       kernels of this instruction set only\n"
     "  --cores WHICH    big, little, a mask such as 0xf0 or a list such as 0-3,6\n"
     "  --memory USE     default, or small: the model file leaves memory once its weights are packed\n"
+    "  --pin            each thread on a processor of its own (of --cores), physical cores first\n"
+    "  --huge-pages     ask for 2 MB pages for packed weights and the arena\n"
     "  --profile        one row an operator: kernel, ms, share, GMAC/s\n"
     "Prints min, median, p90 and p99 in ms, load and prepare time, memory, and the cores it ran on with their clock.\n";
 
@@ -46,6 +48,10 @@ Result<Options> parse(int argc, char** argv) {
       o.help = true;
     } else if (arg == "--profile") {
       o.benchmark.profile = true;
+    } else if (arg == "--pin") {
+      o.benchmark.pin = true;
+    } else if (arg == "--huge-pages") {
+      o.benchmark.huge_pages = true;
     } else if (arg == "--threads" && has_value) {
       LQ_ASSIGN_OR_RETURN(o.session.threads, parse_count(arg, argv[++i], 1, 256));
     } else if (arg == "--iterations" && has_value) {
