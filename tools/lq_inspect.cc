@@ -19,16 +19,17 @@ struct Options {
 
 /// int8 when an operator's arithmetic is integer, float when it computes in float, other for shapes, indices and layout.
 const char* precision_of(const Graph& graph, const Node& node) {
-  bool quantized = false, floating = false;
+  bool quantized = false, wide = false, floating = false;
   for (const auto* list : {&node.inputs, &node.outputs}) {
     for (TensorId id : *list) {
       if (id == kNoTensor) continue;
       const Tensor& t = graph.tensor(id);
       quantized |= t.quant.has_value();
+      wide |= t.quant && t.dtype == DType::Int16;
       floating |= t.dtype == DType::Float32 && !t.is_constant();
     }
   }
-  return quantized ? "int8" : floating ? "float" : "other";
+  return wide ? "int16" : quantized ? "int8" : floating ? "float" : "other";
 }
 
 std::string params_string(const Tensor& t) {

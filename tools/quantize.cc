@@ -39,7 +39,7 @@ std::string decibel(std::optional<double> v) { return v ? format("%.1f", *v) : "
 void print_nodes(const QuantizeReport& r, bool all) {
   std::vector<const QuantizeReport::Node*> rows;
   for (const auto& n : r.nodes) {
-    if (n.precision == "int8" && n.sqnr_db) rows.push_back(&n);
+    if ((n.precision == "int8" || n.precision == "int16") && n.sqnr_db) rows.push_back(&n);
   }
   if (!all) {
     std::stable_sort(rows.begin(), rows.end(), [](auto* a, auto* b) { return *a->sqnr_db < *b->sqnr_db; });
@@ -47,7 +47,7 @@ void print_nodes(const QuantizeReport& r, bool all) {
   }
   if (rows.empty()) return;
   std::printf("%s\n  %8s %8s %-20s %s\n",
-              all ? "int8 operators" : "worst int8 operators by signal-to-quantization-noise", "dB", "clipped",
+              all ? "quantized operators" : "worst quantized operators by signal-to-quantization-noise", "dB", "clipped",
               "operator", "node");
   for (const auto* n : rows) {
     std::printf("  %8s %8s %-20s %s\n", decibel(n->sqnr_db).c_str(), share(n->clipped_share).c_str(), n->op.c_str(),
@@ -103,7 +103,11 @@ void print_report(const Options& o, const QuantizeReport& r, size_t before, size
   std::printf("samples used %zu skipped %zu\n", r.samples_used, r.skipped.size());
   for (const auto& s : r.skipped) std::printf("  skipped %s: %s\n", s.name.c_str(), s.reason.c_str());
   for (const auto& s : r.ignored) std::printf("  ignored %s: %s\n", s.name.c_str(), s.reason.c_str());
-  std::printf("operators int8 %zu float %zu\n", r.int8_nodes, r.float_nodes);
+  if (r.int16_nodes > 0) {
+    std::printf("operators int8 %zu int16 %zu float %zu\n", r.int8_nodes, r.int16_nodes, r.float_nodes);
+  } else {
+    std::printf("operators int8 %zu float %zu\n", r.int8_nodes, r.float_nodes);
+  }
   if (o.verbose) print_operators(r);
   if (r.mixed_precision) print_mixed_precision(*r.mixed_precision);
   print_float_nodes(r);
@@ -318,7 +322,7 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false)
       ->group("Quantization");
   app.add_option("--precision", o.precision, "precision of the nodes it matches (repeatable; a later one overrides)")
-      ->type_name("REGEX=int8|float")
+      ->type_name("REGEX=int8|int16|float")
       ->take_all()
       ->expected(1)
       ->allow_extra_args(false)

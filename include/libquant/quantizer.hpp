@@ -15,7 +15,7 @@ namespace lq {
 
 struct ModelIr;
 
-/// --precision REGEX=int8|float.
+/// --precision REGEX=int8|int16|float.
 struct PrecisionRule {
   std::string pattern, precision;
 };
@@ -26,7 +26,7 @@ struct QuantizeOptions {
   std::string calibration_dir;                               // samples; needed unless float_only
   size_t max_samples = 0;                                    // evenly spaced over the sorted names; 0: all
   std::map<std::string, std::vector<int64_t>> input_shapes;  // by input name; for free dimensions other than the batch
-  std::string method = "auto";                                // kl, minmax, percentile[:P], mse, ema[:D], admm, auto
+  std::string method = "auto";                               // kl, minmax, percentile[:P], mse, ema[:D], admm, auto
   std::string activation = "auto";                           // auto, symmetric, asymmetric
   std::string target = "any";                                // any, avx2
   std::string weights = "per-channel";                       // per-channel, per-tensor
@@ -48,7 +48,7 @@ struct QuantizeOptions {
   int64_t label_offset = 0;        // added to every label
   bool float_only = false;         // only the float passes: folded and fused, nothing quantized
   size_t compare_samples = 32;     // calibration samples the int8 model is compared with float on; 0: no comparison
-  bool time_operators = false;    // measure QuantizeReport::Node::milliseconds
+  bool time_operators = false;     // measure QuantizeReport::Node::milliseconds
   int threads = 1;                 // the result never depends on it
   std::function<void(const char* stage, size_t done, size_t total)>
       progress;                                      // from worker threads, one call at a time
@@ -61,20 +61,21 @@ struct QuantizeReport {
   };
   struct Node {
     std::string name, op;
-    std::string precision;                      // "int8", "float", "-" for shapes and indices
-    std::string reason;                         // why it stayed float; "" for int8
-    bool float_output = false;                  // integer accumulators, float result
-    std::string output;                         // tensor
-    std::optional<double> sqnr_db;              // of its result against the float model; clamped to ±200
-    std::optional<double> clipped_share;        // of its output's values, on the calibration set
-    double range_min = 0, range_max = 0;        // calibrated range of the output, as clipped; 0, 0 without int8 form
-    std::optional<double> milliseconds;  // on this machine, one thread; only with QuantizeOptions::time_operators
+    std::string precision;                // "int8", "int16", "float", "-": shapes, indices
+    std::string reason;                   // why it stayed float; "" for int8
+    bool float_output = false;            // integer accumulators, float result
+    std::string output;                   // tensor
+    std::optional<double> sqnr_db;        // of its result against the float model; clamped to ±200
+    std::optional<double> clipped_share;  // of its output's values, on the calibration set
+    double range_min = 0, range_max = 0;  // calibrated range of the output, as clipped; 0, 0 without int8 form
+    std::optional<double> milliseconds;   // on this machine, one thread; only with QuantizeOptions::time_operators
     std::vector<float> weight_min, weight_max;  // an int8 product: of its float weights, by output channel
   };
-  /// Tensors that share int8 parameters.
+  /// Tensors that share quantization parameters.
   struct Tensor {
     std::vector<std::string> names;                               // the first is the one whose values were counted
-    double observed_min = 0, observed_max = 0, min = 0, max = 0;  // all values seen; what int8 covers
+    double observed_min = 0, observed_max = 0, min = 0, max = 0;  // all values seen; what q covers
+    std::string type = "int8";                                    // or int16
     double scale = 1;
     int zero_point = 0, qmin = -128, qmax = 127;
     std::optional<double> clipped_share;
@@ -87,9 +88,9 @@ struct QuantizeReport {
   struct Warning {
     std::string message, advice;
     std::string kind = "model";  // what was found: model, input, not-finite, clipping, dead-channels, coarse-weights,
-                                 // weight-spread, dead-activations, degenerate-output, low-sqnr, float-share, and for samples
-                                 // not-finite, blank, duplicate, blurred-copy, blurred
-    std::string subject = "";    // the sample, tensor or node it is about; "" for the whole
+                                 // weight-spread, dead-activations, degenerate-output, low-sqnr, float-share, and for
+                                 // samples not-finite, blank, duplicate, blurred-copy, blurred
+    std::string subject = "";  // the sample, tensor or node it is about; "" for the whole
     bool is_sample = false;
     bool taken = false;  // `advice` tells what was done, not what to do
   };
@@ -107,7 +108,7 @@ struct QuantizeReport {
     double standard_error = 0;   // of drop_after, with labels: the two together were held below max_drop
     double float_mac_share = 0;  // of multiply-adds that went back to float: the price
     size_t samples = 0;
-    double one_sample = 0;       // points that one sample is worth; 0 for rms errors
+    double one_sample = 0;      // points that one sample is worth; 0 for rms errors
     std::vector<Layer> layers;  // as measured; empty when nothing had to go back
   };
 
@@ -117,8 +118,8 @@ struct QuantizeReport {
   std::map<std::string, std::vector<int64_t>> sample_shapes;  // by input: of the first sample used
   std::vector<SkippedSample> skipped;                         // unreadable samples, in order of name
   std::vector<SkippedSample> ignored;                         // files that are no samples
-  size_t int8_nodes = 0, float_nodes = 0;
-  std::map<std::string, std::pair<size_t, size_t>> by_op;  // operator -> nodes in int8, in float
+  size_t int8_nodes = 0, int16_nodes = 0, float_nodes = 0;
+  std::map<std::string, std::pair<size_t, size_t>> by_op;  // operator -> nodes in int8 or int16, in float
   std::vector<Node> nodes;                                 // in execution order
   std::vector<Tensor> tensors;
   std::vector<Warning> warnings;  // the findings

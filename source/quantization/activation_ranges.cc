@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "quantization/short_ranges.h"
+
 namespace lq::quantization {
 namespace {
 
@@ -27,7 +29,16 @@ bool clipping_costs_more(const calibration::Histogram& histogram, ValueRange thr
 void choose_params(const ParamGroup& group, const RangeOptions& options, GroupRange& result) {
   result.observed = with_value(result.observed, group.must_hold);
   result.threshold = with_value(result.threshold, group.must_hold);
-  result.params = calibration::choose_params(result.observed, result.threshold, options.mode, options.target);
+  result.params = params_of(group.dtype, result.observed, result.threshold, options);
+}
+
+/// int16 has steps enough for every value seen: nothing is clipped, whatever the method.
+GroupRange whole_range(const ParamGroup& group, const Calibration& calibration) {
+  GroupRange result;
+  result.observed = calibration.ranges.stats[size_t(calibration.tap_of(group.calibrated))].range();
+  result.threshold = with_zero(result.observed);
+  result.clipped_share = 0;
+  return result;
 }
 
 GroupRange measured_range(const ParamGroup& group, const Calibration& calibration, const RangeOptions& options) {
@@ -72,6 +83,11 @@ GroupRange best_range(const ParamGroup& group, const Calibration& calibration, c
 
 bool is_auto(const RangeOptions& options) { return std::string(options.method.row->name) == "auto"; }
 
+QuantParams params_of(DType dtype, ValueRange observed, ValueRange threshold, const RangeOptions& options) {
+  if (dtype != DType::Int16) return calibration::choose_params(observed, threshold, options.mode, options.target);
+  return symmetric_int16_params(std::max(-threshold.min, threshold.max), kLargestInt16);
+}
+
 int Calibration::tap_of(TensorId id) const {
   const auto where = std::lower_bound(taps.begin(), taps.end(), id);
   return where != taps.end() && *where == id ? int(where - taps.begin()) : -1;
@@ -110,6 +126,8 @@ std::vector<GroupRange> choose_group_ranges(const ParamGroups& groups, const Cal
     GroupRange result;
     if (group.fixed) {
       result.observed = result.threshold = *group.fixed;
+    } else if (group.dtype == DType::Int16) {
+      result = whole_range(group, calibration);
     } else if (judge != nullptr && is_auto(options)) {
       result = best_range(group, calibration, options, *judge);
     } else {

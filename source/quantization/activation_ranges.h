@@ -19,7 +19,8 @@ struct RangeOptions {
 };
 
 struct GroupRange {
-  QuantParams params;
+  QuantParams params;    // of the group's type
+  bool given = false;    // a plan gave the parameters themselves
   ValueRange observed;   // everything seen
   ValueRange threshold;  // what the parameters cover
   std::optional<double> clipped_share;
@@ -43,13 +44,16 @@ Result<Calibration> calibrate(const ModelIr& model, const ParamGroups& groups, c
                               const calibration::DataSource& source, const calibration::CollectorOptions& collector,
                               bool all_members = false);
 
+/// Parameters of a range; of int16 before fit_int16_ranges() (short_ranges.h).
+QuantParams params_of(DType dtype, ValueRange observed, ValueRange threshold, const RangeOptions& options);
+
 /// --method auto.
 bool is_auto(const RangeOptions& options);
 
 /// One entry a group. With KL a graph input keeps its observed range: pixels are not the long-tailed activations KL is
-/// made for. Results of the model are never clipped, by no method. With `auto` the group takes the threshold of mse,
-/// kl, minmax, percentile:99.99 or percentile:99.9 with the least `judge` error; mse where that has no say. `judge` is
-/// for auto alone.
+/// made for. Results of the model are never clipped, by no method; int16 groups take all values seen. With `auto` the
+/// group takes the threshold of mse, kl, minmax, percentile:99.99 or percentile:99.9 with the least `judge` error; mse
+/// where that has no say. `judge` is for auto alone.
 std::vector<GroupRange> choose_group_ranges(const ParamGroups& groups, const Calibration& calibration,
                                             const RangeOptions& options, const OutputError* judge = nullptr);
 

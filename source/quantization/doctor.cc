@@ -130,7 +130,7 @@ void examine_weights(const ReportInput& input, const Graph& quantized, bool per_
   double worst = 0;
   for (size_t n = 0; n < report.nodes.size(); ++n) {
     const Node& node = input.graph.nodes[n];
-    if (input.plan[n].precision != Precision::kInt8 || !is_weight_product(input.graph, node)) continue;
+    if (!is_integer(input.plan[n].precision) || !is_weight_product(input.graph, node)) continue;
     QuantizeReport::Node& row = report.nodes[n];
     note_weight_ranges(input.graph, node, row);
     const double spread = channel_spread(row);

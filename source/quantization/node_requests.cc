@@ -47,13 +47,10 @@ class Pattern {
 Result<PrecisionRule> parse_precision_rule(const std::string& text) {
   const size_t at = text.rfind('=');
   if (at == std::string::npos || at == 0)
-    return invalid_argument("--precision '" + text + "': expected REGEX=int8 or REGEX=float");
+    return invalid_argument("--precision '" + text + "': expected REGEX=int8, REGEX=int16 or REGEX=float");
   PrecisionRule rule{text.substr(0, at), text.substr(at + 1)};
-  if (rule.precision == "int16")
-    return invalid_argument("--precision '" + text +
-                            "': int16 has no kernels in this version; use float for that node");
-  if (rule.precision != "int8" && rule.precision != "float")
-    return invalid_argument("--precision '" + text + "': '" + rule.precision + "' is not int8 or float");
+  if (rule.precision != "int8" && rule.precision != "int16" && rule.precision != "float")
+    return invalid_argument("--precision '" + text + "': '" + rule.precision + "' is not int8, int16 or float");
   return rule;
 }
 
@@ -72,13 +69,16 @@ Result<NodeRequests> resolve_requests(const Graph& graph, const std::vector<std:
         any = true;
         continue;
       }
-      const std::string reason = why_not_int8(graph, graph.nodes[n]);
+      const bool wide = rule.precision == "int16";
+      const std::string reason = wide ? why_not_int16(graph, graph.nodes[n]) : why_not_int8(graph, graph.nodes[n]);
       if (why.empty()) why = node_label(graph, graph.nodes[n]) + ": " + reason;
-      if (!reason.empty()) continue;  // its row in the report says so
-      requests[n] = {Wish::kInt8, ""};
-      any = true;
+      any |= reason.empty();
+      // Its row in the report gives the reason. Asked for in int16, an operator shall not fall to int8.
+      if (reason.empty() || wide) requests[n] = {wide ? Wish::kInt16 : Wish::kInt8, ""};
     }
-    if (!any) return invalid_argument(pattern.what() + ": no node it matches can compute in int8 (" + why + ")");
+    if (!any)
+      return invalid_argument(pattern.what() + ": no node it matches can compute in " + rule.precision + " (" + why +
+                              ")");
   }
   for (const std::string& text : skip) {
     LQ_ASSIGN_OR_RETURN(const Pattern pattern, Pattern::compile("--skip", text));

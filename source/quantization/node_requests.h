@@ -12,6 +12,7 @@ enum class Wish {
   kNone,   // the rules of precision.h decide
   kFloat,  // stays float
   kInt8,   // computes in int8 even where the rules would leave it float for resolution
+  kInt16,  // in int16 likewise
 };
 
 struct NodeRequest {
@@ -21,13 +22,13 @@ struct NodeRequest {
 /// One entry a node of the graph, same order.
 using NodeRequests = std::vector<NodeRequest>;
 
-/// Splits REGEX=int8|float at the last '='. int16 is refused: no kernel of this version computes with it.
+/// Splits REGEX=int8|int16|float at the last '='.
 Result<PrecisionRule> parse_precision_rule(const std::string& text);
 
 /// Patterns are ECMAScript regular expressions searched in node names and labels. `rules` apply in order, a later one
 /// overrides an earlier one; `skip` overrides them all. Errors: a malformed pattern, one that matches no node, an int8
-/// rule none of whose nodes has an int8 form. `original_names`: nodes of the model before operators were folded, so
-/// that the error can tell a folded node from a typo.
+/// or int16 rule none of whose nodes has that form. `original_names`: nodes of the model before operators were folded,
+/// so that the error can tell a folded node from a typo.
 Result<NodeRequests> resolve_requests(const Graph& graph, const std::vector<std::string>& skip,
                                       const std::vector<PrecisionRule>& rules,
                                       const std::vector<std::string>& original_names);

@@ -11,20 +11,22 @@
 namespace lq::quantization {
 namespace {
 
+/// The groups of one type.
 class Builder {
  public:
-  Builder(const Graph& graph, const PrecisionPlan& plan)
+  Builder(const Graph& graph, const PrecisionPlan& plan, DType dtype)
       : graph_(graph),
         plan_(plan),
+        dtype_(dtype),
         index_(graph),
-        has_int8_(graph.tensors.size(), false),
+        has_(graph.tensors.size(), false),
         is_result_(graph.tensors.size(), false),
         parent_(graph.tensors.size()) {
     std::iota(parent_.begin(), parent_.end(), 0);
     mark_results();
   }
 
-  std::vector<ParamGroup> build(std::vector<int>& group_of) {
+  void build(std::vector<ParamGroup>& groups, std::vector<int>& group_of) {
     mark_quantized();
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (!moves_values(int(n)) || graph_.nodes[n].op == Op::Concat) continue;
@@ -32,12 +34,17 @@ class Builder {
     }
     while (join_concats()) {
     }
-    return collect(group_of);
+    collect(groups, group_of);
   }
 
  private:
-  bool is_int8(int n) const { return n >= 0 && plan_[size_t(n)].precision == Precision::kInt8; }
-  bool moves_values(int n) const { return is_int8(n) && rule_of(graph_.nodes[size_t(n)]) == QuantRule::kPassThrough; }
+  bool is_quantized(int n) const { return n >= 0 && is_integer(plan_[size_t(n)].precision); }
+  bool is_of_type(int n) const {
+    return n >= 0 && plan_[size_t(n)].precision == (dtype_ == DType::Int16 ? Precision::kInt16 : Precision::kInt8);
+  }
+  bool moves_values(int n) const {
+    return is_of_type(n) && rule_of(graph_.nodes[size_t(n)]) == QuantRule::kPassThrough;
+  }
   TensorId root(TensorId id) const {
     while (parent_[size_t(id)] != id) id = parent_[size_t(id)];
     return id;
@@ -50,18 +57,31 @@ class Builder {
     if (b < a) parent_[size_t(a)] = b;
   }
 
+  bool has_quantized_reader(TensorId id) const {
+    for (int n : index_.consumers(id)) {
+      if (!is_quantized(n) || plan_[size_t(n)].fused_into >= 0) continue;
+      const Node& node = graph_.nodes[size_t(n)];
+      for (size_t i : data_inputs(graph_, node)) {
+        if (node.inputs[i] == id) return true;
+      }
+    }
+    return false;
+  }
+
   void mark_quantized() {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       const Node& node = graph_.nodes[n];
-      if (!is_int8(int(n))) continue;
+      if (!is_of_type(int(n))) continue;
+      const bool folded = plan_[n].fused_into >= 0;
       for (size_t i : data_inputs(graph_, node)) {
-        if (plan_[n].fused_into < 0 && !graph_.tensor(node.inputs[i]).is_constant())
-          has_int8_[size_t(node.inputs[i])] = true;
+        if (!folded && !graph_.tensor(node.inputs[i]).is_constant()) has_[size_t(node.inputs[i])] = true;
       }
-      if (is_weight_product(graph_, node)) continue;  // only where an int8 reader asks for it, above
+      if (is_weight_product(graph_, node)) continue;  // only where a reader asks for it, above
       const int last = plan_[n].fused_activation < 0 ? int(n) : plan_[n].fused_activation;
+      // What only moves values, or knows int8 only, writes its own type whoever reads it.
+      const bool own = !folded && (moves_values(int(n)) || !can_write_int16(graph_, node));
       for (TensorId id : graph_.nodes[size_t(last)].outputs) {
-        if (id != kNoTensor) has_int8_[size_t(id)] = true;
+        if (id != kNoTensor && (own || !has_quantized_reader(id))) has_[size_t(id)] = true;
       }
     }
   }
@@ -81,13 +101,13 @@ class Builder {
     }
   }
 
-  /// True if every int8 reader of the group `g`, beyond the operators that only move its values, is a Concat of group
-  /// `c`.
+  /// True if every reader of this type of the group `g`, beyond the operators that only move its values, is a Concat of
+  /// group `c`.
   bool only_feeds(TensorId g, TensorId c) const {
     for (size_t id = 0; id < graph_.tensors.size(); ++id) {
-      if (!has_int8_[id] || root(TensorId(id)) != g) continue;
+      if (!has_[id] || root(TensorId(id)) != g) continue;
       for (int reader : index_.consumers(TensorId(id))) {
-        if (!is_int8(reader)) continue;
+        if (!is_of_type(reader)) continue;
         const Node& node = graph_.nodes[size_t(reader)];
         if (!moves_values(reader)) return false;
         const TensorId target = root(node.outputs[0]);
@@ -101,7 +121,7 @@ class Builder {
     bool changed = false;
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       const Node& node = graph_.nodes[n];
-      if (node.op != Op::Concat || !is_int8(int(n))) continue;
+      if (node.op != Op::Concat || !is_of_type(int(n))) continue;
       for (TensorId input : node.inputs) {
         if (graph_.tensor(input).is_constant()) continue;
         const TensorId g = root(input), c = root(node.outputs[0]);
@@ -113,19 +133,18 @@ class Builder {
     return changed;
   }
 
-  std::vector<ParamGroup> collect(std::vector<int>& group_of) const {
-    std::vector<ParamGroup> groups;
+  void collect(std::vector<ParamGroup>& groups, std::vector<int>& group_of) const {
+    const size_t first = groups.size();
     std::map<TensorId, int> index_of_root;
     group_of.assign(graph_.tensors.size(), -1);
     for (size_t id = 0; id < graph_.tensors.size(); ++id) {
-      if (!has_int8_[id]) continue;
+      if (!has_[id]) continue;
       const auto [where, is_new] = index_of_root.emplace(root(TensorId(id)), int(groups.size()));
-      if (is_new) groups.emplace_back();
+      if (is_new) groups.emplace_back().dtype = dtype_;
       group_of[id] = where->second;
       groups[size_t(where->second)].members.push_back(TensorId(id));
     }
-    for (ParamGroup& group : groups) describe(group);
-    return groups;
+    for (size_t g = first; g < groups.size(); ++g) describe(groups[g]);
   }
 
   /// The last Concat's output holds every value of the group; without a Concat it is the one value nothing moved there.
@@ -169,8 +188,10 @@ class Builder {
 
   const Graph& graph_;
   const PrecisionPlan& plan_;
+  const DType dtype_;
   const passes::GraphIndex index_;
-  std::vector<bool> has_int8_, is_result_;
+  std::vector<bool> has_;  // by tensor: it has this type
+  std::vector<bool> is_result_;
   std::vector<TensorId> parent_;
 };
 
@@ -178,7 +199,8 @@ class Builder {
 
 ParamGroups ParamGroups::build(const Graph& graph, const PrecisionPlan& plan) {
   ParamGroups result;
-  result.groups_ = Builder(graph, plan).build(result.group_of_);
+  Builder(graph, plan, DType::Int8).build(result.groups_, result.group_of_[0]);
+  Builder(graph, plan, DType::Int16).build(result.groups_, result.group_of_[1]);
   return result;
 }
 

@@ -1,5 +1,6 @@
 // Tensors that must share one scale and zero point because operators only move values between them.
 #pragma once
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -9,6 +10,7 @@
 namespace lq::quantization {
 
 struct ParamGroup {
+  DType dtype = DType::Int8;        // or Int16
   std::vector<TensorId> members;    // ascending
   TensorId calibrated = kNoTensor;  // the member whose values decide the range
   /// Range known from the operator that writes it: [0, 1] of Sigmoid, HardSigmoid, Softmax; [−1, 1] of Tanh; the bounds
@@ -22,19 +24,27 @@ struct ParamGroup {
 
 class ParamGroups {
  public:
-  /// Which tensors get int8 values: data inputs of int8 nodes, outputs of int8 nodes other than float-writing products.
-  /// Input and outputs of a pass-through operator share parameters. Concat: an input whose int8 readers all end in this
-  /// Concat takes the Concat's parameters (its producer writes them directly); others keep their own and are
-  /// requantized.
+  /// Which tensors get quantized values: data inputs of integer nodes, outputs of integer nodes other than
+  /// float-writing products. The readers of a tensor decide its type; without any it is the producer's. Read as both,
+  /// it has both: the producer writes int16, and that is requantized to int8. Input and outputs of a pass-through
+  /// operator share parameters. Concat: an input whose readers of its type all end in this Concat takes the Concat's
+  /// parameters (its producer writes them directly); others keep their own and are requantized.
   static ParamGroups build(const Graph& graph, const PrecisionPlan& plan);
 
   const std::vector<ParamGroup>& groups() const { return groups_; }
-  /// Index of the tensor's group, −1 when it has no int8 form.
-  int of(TensorId id) const { return id == kNoTensor ? -1 : group_of_[size_t(id)]; }
+  /// Index of the tensor's group of that type, −1 when it has no such form.
+  int of(TensorId id, DType dtype) const {
+    return id == kNoTensor ? -1 : group_of_[dtype == DType::Int16 ? 1 : 0][size_t(id)];
+  }
+  /// Of the group its producer writes, −1 when it has no quantized form.
+  int of(TensorId id) const {
+    const int wide = of(id, DType::Int16);
+    return wide >= 0 ? wide : of(id, DType::Int8);
+  }
 
  private:
   std::vector<ParamGroup> groups_;
-  std::vector<int> group_of_;
+  std::array<std::vector<int>, 2> group_of_;  // int8, int16
 };
 
 }  // namespace lq::quantization

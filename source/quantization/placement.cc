@@ -9,6 +9,7 @@
 #include "passes/rewrite.h"
 #include "passes/runtime_match.h"
 #include "quantization/bias.h"
+#include "quantization/short_ranges.h"
 
 namespace lq::quantization {
 namespace {
@@ -18,7 +19,7 @@ class Placer {
   Placer(Graph& graph, const PlacementInput& input, std::vector<NodeNotes>& notes)
       : graph_(graph), input_(input), notes_(notes), index_(graph), old_nodes_(graph.nodes) {
     for (const Tensor& t : graph.tensors) names_.insert(t.name);
-    value_.assign(graph.tensors.size(), kNoTensor);
+    for (auto& of_type : value_) of_type.assign(graph.tensors.size(), kNoTensor);
   }
 
   Status run() {
@@ -39,9 +40,15 @@ class Placer {
   }
 
  private:
-  bool is_int8(int n) const { return n >= 0 && (*input_.plan)[size_t(n)].precision == Precision::kInt8; }
+  bool is_quantized(int n) const { return n >= 0 && is_integer(plan(n).precision); }
+  /// The type of a quantized node's activations.
+  DType type_of(int n) const { return plan(n).precision == Precision::kInt16 ? DType::Int16 : DType::Int8; }
   const NodePlan& plan(int n) const { return (*input_.plan)[size_t(n)]; }
   int group(TensorId id) const { return input_.groups->of(id); }
+  int group(TensorId id, DType dtype) const { return input_.groups->of(id, dtype); }
+  TensorId& value(TensorId id, DType dtype) { return value_[dtype == DType::Int16 ? 1 : 0][size_t(id)]; }
+  /// The dequantized value of what the producer writes.
+  TensorId written_value(TensorId id) const { return value_[group(id, DType::Int16) >= 0 ? 1 : 0][size_t(id)]; }
 
   /// The node whose arithmetic makes `id`: a fused Relu or Clip stands for the operator before it.
   int maker(TensorId id) const {
@@ -51,11 +58,11 @@ class Placer {
   /// A product by constant weights writes float where a model output or float readers alone want its result.
   bool writes_float(TensorId id) const {
     const int n = maker(id);
-    if (!is_int8(n)) return true;
+    if (!is_quantized(n)) return true;
     return is_weight_product(graph_, old_nodes_[size_t(n)]) && (group(id) < 0 || index_.is_output(id));
   }
-  /// What float readers of `id` read: the value itself, or the dequantized one if only that exists as int8.
-  TensorId float_value(TensorId id) const { return writes_float(id) ? id : value_[size_t(id)]; }
+  /// What float readers of `id` read: the value itself, or the dequantized one if only that exists.
+  TensorId float_value(TensorId id) const { return writes_float(id) ? id : written_value(id); }
 
   std::string unique_name(const std::string& wanted) {
     std::string name = wanted;
@@ -82,7 +89,7 @@ class Placer {
 
   /// `source` (float) -> QuantizeLinear with `params` of group g -> DequantizeLinear; returns the dequantized tensor.
   TensorId add_pair(TensorId source, const std::string& base, int g) {
-    const TensorId q = add_like(source, base + "_q", DType::Int8);
+    const TensorId q = add_like(source, base + "_q", input_.params[size_t(g)].dtype);
     const TensorId dq = add_like(source, base + "_dq", DType::Float32);
     graph_.tensor(q).quant = input_.params[size_t(g)];
     graph_.tensor(q).range = input_.ranges[size_t(g)];
@@ -91,17 +98,22 @@ class Placer {
     return dq;
   }
 
-  /// Right behind the producer, so that everything later finds value_[id].
+  /// Right behind the producer, so that everything later finds value(id, …). int16 first: int8 beside it is made from
+  /// that, unless the float value is there.
   void quantize_value(TensorId id) {
-    if (id == kNoTensor || group(id) < 0 || value_[size_t(id)] != kNoTensor) return;
-    const std::string base = graph_.tensor(id).name;
-    value_[size_t(id)] = add_pair(id, base, group(id));
+    for (const DType dtype : {DType::Int16, DType::Int8}) {
+      const int g = id == kNoTensor ? -1 : group(id, dtype);
+      if (g < 0 || value(id, dtype) != kNoTensor) continue;
+      const std::string base = graph_.tensor(id).name;
+      const bool second = g != group(id);
+      value(id, dtype) = add_pair(second ? float_value(id) : id, second ? base + "_int8" : base, g);
+    }
   }
 
-  /// A model output that exists as int8 only is the dequantized value, under the output's own name.
+  /// A model output that exists as integers only is the dequantized value, under the output's own name.
   void redirect_output(TensorId& id) {
     if (writes_float(id)) return;
-    const TensorId value = value_[size_t(id)];
+    const TensorId value = written_value(id);
     if (redirected_.insert(id).second) {
       const std::string inner = graph_.tensor(value).name, outer = graph_.tensor(id).name;
       graph_.tensor(id).name = inner;
@@ -114,12 +126,12 @@ class Placer {
   }
 
   Status rewrite_inputs(int n, Node& node) {
-    const bool int8 = is_int8(n);
+    const bool quantized = is_quantized(n);
     std::vector<bool> is_data(node.inputs.size(), false);
-    if (int8) {
+    if (quantized) {
       for (size_t i : data_inputs(graph_, old_nodes_[size_t(n)])) is_data[i] = true;
     }
-    if (int8 && plan(n).fused_into >= 0)
+    if (quantized && plan(n).fused_into >= 0)
       return {};  // reads its producer's float value, which never leaves the accumulator
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const TensorId id = node.inputs[i];
@@ -131,27 +143,30 @@ class Placer {
           node.inputs[i] = stored_parameter(id);
         }
       } else if (graph_.tensor(id).is_constant()) {
-        node.inputs[i] =
-            node.op == Op::Concat ? constant_with_params(id, group(node.outputs[0])) : constant_operand(id);
+        node.inputs[i] = node.op == Op::Concat ? constant_with_params(id, group(node.outputs[0], type_of(n)))
+                                               : constant_operand(id, type_of(n));
       } else {
-        node.inputs[i] = node.op == Op::Concat ? concat_input(id, group(node.outputs[0])) : value_[size_t(id)];
+        node.inputs[i] =
+            node.op == Op::Concat ? concat_input(id, group(node.outputs[0], type_of(n))) : value(id, type_of(n));
       }
     }
-    return int8 && is_weight_product(graph_, old_nodes_[size_t(n)]) ? quantize_weights(n, node) : Status();
+    return quantized && is_weight_product(graph_, old_nodes_[size_t(n)]) ? quantize_weights(n, node) : Status();
   }
 
   /// A Concat's input in the Concat's parameters: its own value if they are shared, else requantized once a group.
   TensorId concat_input(TensorId id, int g) {
-    if (group(id) == g) return value_[size_t(id)];
+    const DType dtype = input_.params[size_t(g)].dtype;
+    if (group(id, dtype) == g) return value(id, dtype);
     const auto [where, is_new] = requantized_.emplace(std::make_pair(id, g), kNoTensor);
     if (is_new) where->second = add_pair(float_value(id), graph_.tensor(id).name + "_rescaled", g);
     return where->second;
   }
 
-  TensorId add_int8_constant(TensorId id, const std::vector<int8_t>& values, QuantParams params) {
+  template <typename T>
+  TensorId add_constant(TensorId id, const std::vector<T>& values, QuantParams params) {
     const Shape shape = graph_.tensor(id).shape;
     const std::string base = graph_.tensor(id).name;
-    const TensorId q = graph_.add_constant(unique_name(base + "_q"), DType::Int8, shape, values.data());
+    const TensorId q = graph_.add_constant(unique_name(base + "_q"), params.dtype, shape, values.data());
     graph_.tensor(q).quant = std::move(params);
     return dequantize_constant(q, base);
   }
@@ -162,11 +177,15 @@ class Placer {
     return dq;
   }
 
-  TensorId constant_operand(TensorId id) {
+  TensorId constant_operand(TensorId id, DType dtype) {
+    if (dtype == DType::Int16) {
+      const std::vector<float> values = *constant_floats(graph_, id);
+      return constant_with_params(id, symmetric_int16_params(largest_magnitude(values), kLargestInt16));
+    }
     const QuantizedWeights constant = quantize_constant(*constant_floats(graph_, id));
     QuantParams params = per_tensor_params(DType::Int8, constant.scale[0], 0);
     params.qmin = -127;
-    return add_int8_constant(id, constant.values, std::move(params));
+    return add_constant(id, constant.values, std::move(params));
   }
 
   /// A normalization's scale or bias [C, …]: stored as weights are, one scale a channel.
@@ -180,17 +199,21 @@ class Placer {
     const std::vector<float> scale = weight_scales(values, channel, channels, WeightGranularity::kPerChannel);
     QuantParams params = per_channel_weights(scale, 0);
     params.zero_point.clear();  // empty: 0 for every channel
-    return where->second = add_int8_constant(id, round_weights(values, channel, scale), std::move(params));
+    return where->second = add_constant(id, round_weights(values, channel, scale), std::move(params));
   }
 
-  TensorId constant_with_params(TensorId id, int g) {
-    const QuantParams& params = input_.params[size_t(g)];
+  TensorId constant_with_params(TensorId id, int g) { return constant_with_params(id, input_.params[size_t(g)]); }
+  TensorId constant_with_params(TensorId id, const QuantParams& params) {
+    return params.dtype == DType::Int16 ? rounded_constant<int16_t>(id, params) : rounded_constant<int8_t>(id, params);
+  }
+  template <typename T>
+  TensorId rounded_constant(TensorId id, const QuantParams& params) {
     const std::vector<float> values = *constant_floats(graph_, id);
-    std::vector<int8_t> q(values.size());
+    std::vector<T> q(values.size());
     for (size_t i = 0; i < q.size(); ++i) {
-      q[i] = int8_t(quantize(values[i], scale_at(params, 0), zero_point_at(params, 0), params.qmin, params.qmax));
+      q[i] = T(quantize(values[i], scale_at(params, 0), zero_point_at(params, 0), params.qmin, params.qmax));
     }
-    return add_int8_constant(id, q, params);
+    return add_constant(id, q, params);
   }
 
   /// Gemm with a plain [K, N] matrix, alpha = beta = 1: what the integer rule reads.
@@ -217,7 +240,7 @@ class Placer {
     if (!view) return internal_error(node_label(graph_, old_nodes_[size_t(n)]) + ": " + reason);
     const TensorId result =
         plan(n).fused_activation < 0 ? node.outputs[0] : old_nodes_[size_t(plan(n).fused_activation)].outputs[0];
-    const int input_group = group(old_nodes_[size_t(n)].inputs[0]),
+    const int input_group = group(old_nodes_[size_t(n)].inputs[0], type_of(n)),
               output_group = writes_float(result) ? -1 : group(result);
     const float output_scale = output_group < 0 ? 0.0f : scale_at(input_.params[size_t(output_group)], 0);
     const std::vector<float> weights = *constant_floats(graph_, view->weight);
@@ -238,7 +261,7 @@ class Placer {
     }
     QuantParams weight_params = per_channel_weights(product.weight_scale, view->axis);
     weight_params.zero_point.clear();  // empty: 0 for every channel
-    node.inputs[1] = add_int8_constant(view->weight, product.weights, std::move(weight_params));
+    node.inputs[1] = add_constant(view->weight, product.weights, std::move(weight_params));
     if (view->bias != kNoTensor) node.inputs[2] = add_bias(view->bias, product);
     return {};
   }
@@ -291,8 +314,8 @@ class Placer {
   std::vector<NodeNotes>& notes_;
   const passes::GraphIndex index_;  // of the graph as it was
   const std::vector<Node> old_nodes_;
-  std::vector<Node> nodes_;      // the new list
-  std::vector<TensorId> value_;  // by old tensor: its dequantized value
+  std::vector<Node> nodes_;         // the new list
+  std::vector<TensorId> value_[2];  // by old tensor: its value dequantized from int8, from int16
   std::map<std::pair<TensorId, int>, TensorId> requantized_;
   std::map<TensorId, TensorId> stored_;  // float constants kept as int8 -> their dequantized values
   std::set<std::string> names_;

@@ -124,8 +124,8 @@ Status read_node(const json& j, const std::string& where, PlanFile& plan) {
   r.boolean("pinned", node.pinned);
   r.boolean("int8_parameters", node.int8_parameters);
   if (output.empty()) r.fail("'output', the name of the operator's first result, is missing");
-  if (node.precision == "int16") r.fail("int16 has no kernels in this version; use int8 or float");
-  if (node.precision != "int8" && node.precision != "float") r.fail("precision", "is not int8 or float");
+  if (node.precision != "int8" && node.precision != "int16" && node.precision != "float")
+    r.fail("precision", "is not int8, int16 or float");
   LQ_RETURN_IF_ERROR(r.finish());
   if (!plan.nodes.emplace(output, node).second) return invalid_argument(where + ": '" + output + "' is listed twice");
   return {};
@@ -139,18 +139,20 @@ std::optional<ValueRange> range_of(Reader& r, const char* low_key, const char* h
   return ValueRange{float(*low), float(*high)};
 }
 
-std::optional<QuantParams> params_of(Reader& r) {
+std::optional<QuantParams> params_of(Reader& r, DType dtype) {
   const std::optional<double> scale = r.number("scale");
-  const std::optional<int> zero_point = r.integer("zero_point", -128, 127), qmin = r.integer("qmin", -128, 0),
-                           qmax = r.integer("qmax", 1, 127);
+  const bool wide = dtype == DType::Int16;
+  const std::optional<int> zero_point = wide ? r.integer("zero_point", 0, 0) : r.integer("zero_point", -128, 127),
+                           qmin = r.integer("qmin", wide ? -32768 : -128, 0),
+                           qmax = r.integer("qmax", 1, wide ? 32767 : 127);
   if (!scale && !zero_point && !qmin && !qmax) return std::nullopt;
   if (!scale || !zero_point) {
     r.fail("give scale and zero_point together");
     return std::nullopt;
   }
   if (!is_valid_scale(float(*scale))) r.fail("scale", "is not a positive normal number");
-  QuantParams params = per_tensor_params(DType::Int8, float(*scale), *zero_point);
-  params.qmin = qmin.value_or(-128), params.qmax = qmax.value_or(127);
+  QuantParams params = per_tensor_params(dtype, float(*scale), *zero_point);
+  params.qmin = qmin.value_or(params.qmin), params.qmax = qmax.value_or(params.qmax);
   if (*zero_point < params.qmin || *zero_point > params.qmax) r.fail("zero_point", "is outside qmin…qmax");
   return params;
 }
@@ -161,12 +163,17 @@ Status read_tensor(const json& j, const std::string& where, PlanFile& plan) {
   const std::vector<std::string> names = r.texts("names");
   range.range = range_of(r, "min", "max");
   range.observed = range_of(r, "observed_min", "observed_max");
-  range.params = params_of(r);
+  std::string type = "int8";
+  r.text("type", type);
+  if (type != "int8" && type != "int16") r.fail("type", "is not int8 or int16");
+  const DType dtype = type == "int16" ? DType::Int16 : DType::Int8;
+  range.params = params_of(r, dtype);
   if (names.empty()) r.fail("'names' is missing");
   if (!range.range && !range.params) r.fail("give min and max, or scale and zero_point");
   LQ_RETURN_IF_ERROR(r.finish());
   for (const std::string& name : names) {
-    if (!plan.tensors.emplace(name, range).second) return invalid_argument(where + ": '" + name + "' is listed twice");
+    if (!plan.tensors.emplace(std::make_pair(name, dtype), range).second)
+      return invalid_argument(where + ": '" + name + "' is listed twice");
   }
   return {};
 }
@@ -222,7 +229,7 @@ std::string first_output(const Graph& graph, const Node& node) {
   return node.output(0) == kNoTensor ? "" : graph.tensor(node.outputs[0]).name;
 }
 
-GroupRange planned(const PlannedRange& range, const RangeOptions& options) {
+GroupRange planned(const PlannedRange& range, DType dtype, const RangeOptions& options) {
   GroupRange result;
   if (range.range) {
     result.threshold = *range.range;
@@ -232,9 +239,8 @@ GroupRange planned(const PlannedRange& range, const RangeOptions& options) {
     result.threshold = {float(p.qmin - zero_point_at(p, 0)) * scale, float(p.qmax - zero_point_at(p, 0)) * scale};
   }
   result.observed = range.observed.value_or(result.threshold);
-  result.params = range.params
-                      ? *range.params
-                      : calibration::choose_params(result.observed, result.threshold, options.mode, options.target);
+  result.given = range.params.has_value();
+  result.params = result.given ? *range.params : params_of(dtype, result.observed, result.threshold, options);
   return result;
 }
 
@@ -248,8 +254,11 @@ nlohmann::ordered_json tensor_to_json(const Graph& graph, const ParamGroup& grou
   for (TensorId id : group.members) j["names"].push_back(graph.tensor(id).name);
   j["min"] = range.threshold.min, j["max"] = range.threshold.max;
   j["observed_min"] = range.observed.min, j["observed_max"] = range.observed.max;
-  const QuantParams given = calibration::choose_params(range.observed, range.threshold, options.mode, options.target);
-  if (same_params(given, range.params)) return j;
+  if (group.dtype == DType::Int16) {
+    j["type"] = "int16";
+    if (!range.given) return j;  // follows from min, max and the weights that read it
+  }
+  if (same_params(params_of(group.dtype, range.observed, range.threshold, options), range.params)) return j;
   j["scale"] = scale_at(range.params, 0), j["zero_point"] = zero_point_at(range.params, 0);
   j["qmin"] = range.params.qmin, j["qmax"] = range.params.qmax;
   return j;
@@ -282,15 +291,17 @@ Status apply_plan(const Graph& graph, const PlanFile& plan, NodeRequests& reques
       request = {Wish::kFloat, entry.reason.empty() ? "asked for (--plan)" : entry.reason};
       continue;
     }
-    const std::string reason = why_not_int8(graph, node);
+    const bool wide = entry.precision == "int16";
+    const std::string reason = wide ? why_not_int16(graph, node) : why_not_int8(graph, node);
     if (!reason.empty())
-      return invalid_argument("the plan asks int8 of " + node_label(graph, node) + ", which cannot: " + reason);
-    request = {entry.pinned ? Wish::kInt8 : Wish::kNone, ""};
+      return invalid_argument("the plan asks " + entry.precision + " of " + node_label(graph, node) +
+                              ", which cannot: " + reason);
+    request = {wide ? Wish::kInt16 : entry.pinned ? Wish::kInt8 : Wish::kNone, ""};
   }
-  for (const auto& [name, range] : plan.tensors) {
-    const bool known = std::any_of(graph.tensors.begin(), graph.tensors.end(), [&, &name = name](const Tensor& t) {
-      return t.name == name && t.dtype == DType::Float32;
-    });
+  for (const auto& [key, range] : plan.tensors) {
+    const std::string& name = key.first;
+    const bool known = std::any_of(graph.tensors.begin(), graph.tensors.end(),
+                                   [&](const Tensor& t) { return t.name == name && t.dtype == DType::Float32; });
     if (!known) return invalid_argument("the plan lists tensor '" + name + "', which this model does not have");
   }
   return {};
@@ -306,12 +317,12 @@ size_t apply_plan_ranges(const Graph& graph, const ParamGroups& groups, const Pl
     members.insert(members.begin(), group.calibrated);
     auto found = plan.tensors.end();
     for (size_t m = 0; m < members.size() && found == plan.tensors.end(); ++m)
-      found = plan.tensors.find(graph.tensor(members[m]).name);
+      found = plan.tensors.find({graph.tensor(members[m]).name, group.dtype});
     if (found == plan.tensors.end()) {
       ++unknown;
       continue;
     }
-    ranges[g] = planned(found->second, options);
+    ranges[g] = planned(found->second, group.dtype, options);
   }
   return unknown;
 }
@@ -328,11 +339,10 @@ std::string write_plan(const QuantizeOptions& options, const Graph& graph, const
   j["tensors"] = nlohmann::ordered_json::array();
   for (size_t n = 0; n < plan.size(); ++n) {
     if (plan[n].precision == Precision::kNotFloat) continue;
-    const bool int8 = plan[n].precision == Precision::kInt8;
     nlohmann::ordered_json node = {{"output", first_output(graph, graph.nodes[n])},
                                    {"name", graph.nodes[n].name},
                                    {"operator", op_name(graph.nodes[n].op)},
-                                   {"precision", int8 ? "int8" : "float"}};
+                                   {"precision", precision_name(plan[n].precision)}};
     if (!plan[n].reason.empty()) node["reason"] = plan[n].reason;
     if (plan[n].pinned) node["pinned"] = true;
     if (plan[n].int8_parameters) node["int8_parameters"] = true;

@@ -1,5 +1,5 @@
-// The plan file (docs/PLAN.md): options, the precision of each operator and the range of each int8 tensor, as JSON a
-// person can edit. Written from a finished quantization; read back, it gives the same bytes.
+// The plan file (docs/PLAN.md): options, the precision of each operator and the range of each quantized tensor, as JSON
+// a person can edit. Written from a finished quantization; read back, it gives the same bytes.
 #pragma once
 #include <map>
 #include <optional>
@@ -23,23 +23,23 @@ struct PlannedRange {
 };
 
 struct PlannedNode {
-  std::string name, precision, reason;  // precision "int8" or "float"
+  std::string name, precision, reason;  // precision "int8", "int16" or "float"
   bool pinned = false;
   bool int8_parameters = false;
 };
 
 struct PlanFile {
-  std::map<std::string, PlannedNode> nodes;     // by the name of the node's first output, which is unique
-  std::map<std::string, PlannedRange> tensors;  // by name
-  std::vector<ChannelFactors> channels;         // to be applied before anything else
+  std::map<std::string, PlannedNode> nodes;  // by the name of the node's first output, which is unique
+  std::map<std::pair<std::string, DType>, PlannedRange> tensors;  // by name and type, int8 or int16
+  std::vector<ChannelFactors> channels;                           // to be applied before anything else
 };
 
 /// Reads `path`; its options replace those in `options` that decide the result (threads and folders stay). Errors name
 /// the file and the key or entry.
 Result<PlanFile> read_plan(const std::string& path, QuantizeOptions& options);
 
-/// Lays the plan over the nodes' wishes. Errors: an entry for a tensor or node the graph does not have, int8 for an
-/// operator without int8 form.
+/// Lays the plan over the nodes' wishes. Errors: an entry for a tensor or node the graph does not have, int8 or
+/// int16 for an operator without that form.
 Status apply_plan(const Graph& graph, const PlanFile& plan, NodeRequests& requests);
 
 /// Replaces the ranges the plan has. Returns how many groups the plan does not know (they keep what was measured).

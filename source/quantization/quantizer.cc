@@ -21,6 +21,7 @@
 #include "quantization/placement.h"
 #include "quantization/plan_file.h"
 #include "quantization/report.h"
+#include "quantization/short_ranges.h"
 #include "quantization/tensor_names.h"
 #include "quantization/trial.h"
 #include "runtime/session.h"
@@ -251,6 +252,7 @@ class Quantizer {
     if (is_auto(parsed_.ranges)) LQ_RETURN_IF_ERROR(read_columns());
     LQ_RETURN_IF_ERROR(choose_ranges(stage));
     unplanned_ = plan_file_ ? apply_plan_ranges(model_.main(), groups_, *plan_file_, parsed_.ranges, ranges_) : 0;
+    fit_int16_ranges(model_.main(), plan_, groups_, parsed_.weights, parsed_.weight_scale, ranges_);
     const bool improves = stage == BuildStage::kFinal && parsed_.rounding != Rounding::kNearest;
     if (improves) LQ_RETURN_IF_ERROR(read_columns());
     if (improves && parsed_.rounding == Rounding::kAuto) return place_better_rounding();
@@ -303,9 +305,9 @@ class Quantizer {
     warn_about_validation(report_);
     if (unplanned_ > 0)
       report_.warnings.push_back(
-          {std::to_string(unplanned_) + " int8 tensors have no range in the plan: it was measured",
+          {std::to_string(unplanned_) + " quantized tensors have no range in the plan: it was measured",
            "write the plan anew with --save-plan"});
-    if (report_.int8_nodes == 0)
+    if (report_.int8_nodes + report_.int16_nodes == 0)
       report_.warnings.push_back(
           {"no operator has an int8 form: the model stays float", "see the reasons in the node table"});
   }

@@ -136,7 +136,7 @@ void describe_nodes(const ReportInput& input, QuantizeReport& report) {
     row.output = node.output(0) == kNoTensor ? "" : input.graph.tensor(node.outputs[0]).name;
     row.reason = plan.reason;
     if (plan.int8_parameters) row.reason += "; its constants are stored as int8";
-    row.precision = plan.precision == Precision::kInt8 ? "int8" : plan.precision == Precision::kFloat ? "float" : "-";
+    row.precision = precision_name(plan.precision);
     const int group = input.ranges.empty() ? -1 : input.groups.of(node.output(0));
     if (group >= 0) {
       const GroupRange& range = input.ranges[size_t(group)];
@@ -144,10 +144,10 @@ void describe_nodes(const ReportInput& input, QuantizeReport& report) {
       row.clipped_share = range.clipped_share;
     }
     if (plan.precision != Precision::kNotFloat) {
-      const bool int8 = plan.precision == Precision::kInt8;
-      ++(int8 ? report.int8_nodes : report.float_nodes);
+      const bool quantized = is_integer(plan.precision);
+      ++(plan.precision == Precision::kInt16 ? report.int16_nodes : quantized ? report.int8_nodes : report.float_nodes);
       auto& counts = report.by_op[row.op];
-      ++(int8 ? counts.first : counts.second);
+      ++(quantized ? counts.first : counts.second);
     }
     report.nodes.push_back(std::move(row));
   }
@@ -164,6 +164,7 @@ void describe_tensors(const ReportInput& input, const Calibration& calibration, 
     }
     row.observed_min = double(range.observed.min), row.observed_max = double(range.observed.max);
     row.min = double(range.threshold.min), row.max = double(range.threshold.max);
+    row.type = dtype_name(group.dtype);
     row.scale = double(scale_at(range.params, 0)), row.zero_point = zero_point_at(range.params, 0);
     row.qmin = range.params.qmin, row.qmax = range.params.qmax;
     row.clipped_share = range.clipped_share;

@@ -32,6 +32,7 @@ json node_to_json(const QuantizeReport::Node& n) {
 
 json tensor_to_json(const QuantizeReport::Tensor& t) {
   json j = {{"names", t.names},
+            {"type", t.type},
             {"observed", json::array({t.observed_min, t.observed_max})},
             {"range", json::array({t.min, t.max})},
             {"scale", t.scale},
@@ -52,8 +53,13 @@ json mixed_to_json(const QuantizeReport::MixedPrecision& m) {
                       {"gain", layer.gain},
                       {"kept_float", layer.kept_float}});
   }
-  return {{"metric", m.metric},         {"max_drop", m.max_drop}, {"drop_before", m.drop_before},
-          {"drop_after", m.drop_after}, {"standard_error", m.standard_error}, {"samples", m.samples},   {"float_mac_share", m.float_mac_share},
+  return {{"metric", m.metric},
+          {"max_drop", m.max_drop},
+          {"drop_before", m.drop_before},
+          {"drop_after", m.drop_after},
+          {"standard_error", m.standard_error},
+          {"samples", m.samples},
+          {"float_mac_share", m.float_mac_share},
           {"layers", std::move(layers)}};
 }
 
@@ -70,6 +76,7 @@ json report_to_json(const QuantizeReport& r, const ReportFiles& files) {
   j["bytes_after"] = files.bytes_after;
   j["samples_used"] = r.samples_used;
   j["int8_operators"] = r.int8_nodes;
+  j["int16_operators"] = r.int16_nodes;
   j["float_operators"] = r.float_nodes;
   j["int8_mac_share"] = or_null(r.int8_mac_share);
   j["samples_compared"] = r.samples_compared;

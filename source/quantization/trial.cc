@@ -2,6 +2,7 @@
 
 #include "quantization/float_outputs.h"
 #include "quantization/placement.h"
+#include "quantization/short_ranges.h"
 
 namespace lq::quantization {
 namespace {
@@ -15,7 +16,8 @@ MeasureOptions quietly(calibration::CollectorOptions run) {
 
 /// The float model with these ranges, one a group, weights rounded to nearest.
 Result<ModelIr> placed(const ModelIr& float_model, const PrecisionPlan& plan, const ParamGroups& groups,
-                       const std::vector<GroupRange>& ranges, int threads) {
+                       std::vector<GroupRange> ranges, int threads) {
+  fit_int16_ranges(float_model.main(), plan, groups, WeightGranularity::kPerChannel, WeightScale::kMax, ranges);
   PlacementInput input;
   input.plan = &plan;
   input.groups = &groups;

@@ -146,7 +146,7 @@ Result<std::map<int, ProductColumns>> collect_columns(const ModelIr& model, cons
   std::vector<std::string> names;
   ModelIr copy = model;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (plan[n].precision != Precision::kInt8) continue;
+    if (!is_integer(plan[n].precision)) continue;
     Watched w = describe(graph, int(n));
     if (w.columns.groups == 0) continue;
     // Read through an Identity: a graph input cannot be an output as well, and an input's memory may be reused.
