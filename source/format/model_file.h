@@ -11,8 +11,9 @@
 
 namespace lq {
 
-// min_reader_version as written and as read: no other is accepted. Version 1 wrote every Q/DQ node and bias scale.
-inline constexpr uint32_t kFileVersion = 2;
+// min_reader_version as written and as read, kFileVersion to kShortFileVersion. Version 1 wrote every Q/DQ node and
+// bias scale; 3 is written where a tensor is quantized to int16, which readers of 2 would compute in float.
+inline constexpr uint32_t kFileVersion = 2, kShortFileVersion = 3;
 inline constexpr uint32_t kSemanticsVersion = 1;  // docs/NUMERICS.md
 
 /// First bytes of the file, little-endian. The identifier stands where flatbuffers puts one.

@@ -182,9 +182,13 @@ void pack_model(const ModelIr& ir, flatbuffers::FlatBufferBuilder& fbb, WeightSe
   const auto metadata_list = fbb.CreateVector(metadata);
   const Offset<schema::Golden> golden = ir.golden ? schema::Golden::Pack(fbb, &*ir.golden) : 0;
   const auto producer = packer.text(ir.producer), options = packer.text(ir.options);
+  bool shorts = false;
+  for (const Graph& graph : ir.graphs) {
+    for (const Tensor& t : graph.tensors) shorts |= t.quant && t.dtype == DType::Int16;
+  }
   schema::FinishModelBuffer(
-      fbb, schema::CreateModel(fbb, kFileVersion, ir.semantics_version, producer, options, ir.arithmetic, graph_list,
-                               buffer_list, 0, input_list, golden, metadata_list));
+      fbb, schema::CreateModel(fbb, shorts ? kShortFileVersion : kFileVersion, ir.semantics_version, producer, options,
+                               ir.arithmetic, graph_list, buffer_list, 0, input_list, golden, metadata_list));
 }
 
 }  // namespace lq

@@ -70,9 +70,9 @@ Result<Sections> find_sections(const Bytes& file) {
 
 Status check_version(const schema::Model& model) {
   const uint32_t version = model.min_reader_version();
-  if (version != kFileVersion) {
-    const std::string what =
-        "has file version " + std::to_string(version) + ", this library reads version " + std::to_string(kFileVersion);
+  if (version < kFileVersion || version > kShortFileVersion) {
+    const std::string what = "has file version " + std::to_string(version) + ", this library reads versions " +
+                             std::to_string(kFileVersion) + " and " + std::to_string(kShortFileVersion);
     return unsupported(what +
                        (version > kFileVersion ? "; update libquant" : "; make the model again with `quantize`"));
   }

@@ -10,7 +10,7 @@
 namespace lq {
 namespace {
 
-/// Opset 17 unless an operator says something only 18 or 19 can.
+/// Opset 17 unless an operator says something only 18 or 19 can, or a tensor is int16, which is quantized to since 21.
 bool needs_opset_19(const Node& node) {
   switch (node.op) {
     case Op::Pad:
@@ -196,15 +196,15 @@ Status GraphExporter::run(const std::vector<std::string>* outer) {
 Result<std::string> export_onnx_bytes(const ModelIr& model) {
   LQ_RETURN_IF_ERROR(check_exportable(model));
   size_t bytes = 0;
-  bool newer = false;
+  bool newer = false, wide = false;
   for (const Graph& g : model.graphs) {
-    for (const Tensor& t : g.tensors) bytes += t.data.size();
+    for (const Tensor& t : g.tensors) bytes += t.data.size(), wide |= t.quant && t.dtype == DType::Int16;
     for (const Node& node : g.nodes) newer |= needs_opset_19(node);
   }
   if (bytes > size_t(INT_MAX) / 8 * 7) return unsupported("the constants are over 2 GB, more than one ONNX file holds");
-  ExportState state{model, newer ? 19 : 17, {}};
+  ExportState state{model, wide ? 21 : newer ? 19 : 17, {}};
   onnx::ModelProto proto;
-  proto.set_ir_version(newer ? 9 : 8);
+  proto.set_ir_version(wide ? 10 : newer ? 9 : 8);
   proto.set_producer_name("libquant");
   proto.add_opset_import()->set_version(state.opset);
   GraphExporter exporter(state, model.main(), *proto.mutable_graph());

@@ -22,6 +22,8 @@ std::vector<int32_t> zero_points(const Tensor& t) {
       v = *p;
     else if (t.dtype == DType::Int8)
       v = int8_t(*p);
+    else if (t.dtype == DType::Int16)
+      v = int16_t(uint16_t(p[0] | p[1] << 8));
     else
       std::memcpy(&v, p, 4);
     values.push_back(v);
@@ -41,7 +43,7 @@ Result<QuantParams> read_params(NodeImport& node, DType quantized, int rank) {
     const Tensor& z = node.input_tensor(2);
     quantized = z.dtype;
   }
-  if (quantized != DType::Int8 && quantized != DType::UInt8 && quantized != DType::Int32) {
+  if (quantized != DType::Int8 && quantized != DType::UInt8 && quantized != DType::Int16 && quantized != DType::Int32) {
     return unsupported(std::string("quantization to ") + dtype_name(quantized) + " is not supported");
   }
   if (node.has_input(2)) zeros = zero_points(node.input_tensor(2));

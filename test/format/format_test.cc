@@ -190,6 +190,32 @@ TEST(Format, VersionOneIsToldApartFromDamage) {
   expect_refused(with_header(file, h), StatusCode::kUnsupported, "make the model again with `quantize`");
 }
 
+/// What means other bits to an older reader is refused by it.
+TEST(Format, Int16TensorsAskForANewerReader) {
+  for (const DType dtype : {DType::Int8, DType::Int16}) {
+    ModelIr model;
+    model.graphs.emplace_back();
+    Graph& g = model.main();
+    const auto tensor = [&](const char* name, DType type) {
+      Tensor t;
+      t.name = name, t.dtype = type, t.ranked = true, t.shape = {1, 4};
+      return g.add_tensor(std::move(t));
+    };
+    const TensorId x = tensor("x", DType::Float32), q = tensor("q", dtype), y = tensor("y", DType::Float32);
+    g.tensor(q).quant = per_tensor_params(dtype, 0.5f, 0);
+    g.inputs = {x}, g.outputs = {y};
+    g.nodes.resize(2);
+    g.nodes[0].op = Op::QuantizeLinear, g.nodes[0].inputs = {x}, g.nodes[0].outputs = {q};
+    g.nodes[1].op = Op::DequantizeLinear, g.nodes[1].inputs = {q}, g.nodes[1].outputs = {y};
+    const std::string file = bytes_of(model);
+    const auto* stored = schema::GetModel(file.data() + header_of(file).graph_offset);
+    EXPECT_EQ(stored->min_reader_version(), dtype == DType::Int16 ? 3u : 2u);
+    const auto again = read_model(*Bytes::copy_of(file.data(), file.size()));
+    ASSERT_TRUE(again.ok()) << again.status().message();
+    EXPECT_EQ(to_string(again->main()), to_string(g));
+  }
+}
+
 struct Change {
   const char* name;
   void (*apply)(schema::ModelT&);
@@ -204,10 +230,10 @@ TEST_P(ChangedGraph, IsRefused) {
 }
 
 const Change kNewer[] = {
-    {"version", [](auto& m) { m.min_reader_version = 3; }, StatusCode::kUnsupported,
-     "has file version 3, this library reads version 2; update libquant"},
+    {"version", [](auto& m) { m.min_reader_version = 4; }, StatusCode::kUnsupported,
+     "has file version 4, this library reads versions 2 and 3; update libquant"},
     {"older_version", [](auto& m) { m.min_reader_version = 1; }, StatusCode::kUnsupported,
-     "has file version 1, this library reads version 2; make the model again with `quantize`"},
+     "has file version 1, this library reads versions 2 and 3; make the model again with `quantize`"},
     {"semantics", [](auto& m) { m.semantics_version = 2; }, StatusCode::kUnsupported, "semantics version 2"},
     {"arithmetic", [](auto& m) { m.arithmetic = schema::ArithmeticMode::IntegerRequantize; }, StatusCode::kUnsupported,
      "update libquant"},

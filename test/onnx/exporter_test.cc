@@ -94,6 +94,31 @@ TEST(Exporter, NarrowedRangeBecomesAClip) {
   EXPECT_EQ(high, 63.5f);  // (127 − 0)·0.5
 }
 
+/// QuantizeLinear knows int16 since opset 21; what is read back is the same tensor.
+TEST(Exporter, Int16IsWrittenAsOpset21) {
+  ModelIr model = quantized(Op::Silu, per_tensor_params(DType::Int16, 0.25f, 0));
+  model.main().tensors[1].dtype = DType::Int16;
+  const auto proto = exported(model);
+  EXPECT_EQ(proto.opset_import(0).version(), 21);
+  EXPECT_THAT(op_types(proto), ElementsAre("QuantizeLinear", "DequantizeLinear", "Sigmoid", "Mul"));
+  const auto* zero = initializer(proto, proto.graph().node(0).input(2));
+  ASSERT_TRUE(zero);
+  EXPECT_EQ(zero->data_type(), onnx::TensorProto::INT16);
+  const std::string bytes = proto.SerializeAsString();
+  const auto again = import_onnx_bytes(bytes.data(), bytes.size(), "again", "", {});
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  bool found = false;
+  for (const Tensor& t : again->main().tensors) {
+    if (!t.quant) continue;
+    found = true;
+    EXPECT_EQ(t.dtype, DType::Int16);
+    EXPECT_EQ(t.quant->scale[0], 0.25f);
+    EXPECT_EQ(t.quant->qmin, -32768);
+    EXPECT_EQ(t.quant->qmax, 32767);
+  }
+  EXPECT_TRUE(found);
+}
+
 /// x -> Relu -> Q -> DQ: 0 is the lowest value that arrives.
 TEST(Exporter, ALimitThatAReluKeepsNeedsNoClip) {
   ModelMaker m(13);

@@ -60,10 +60,10 @@ TEST_F(QuantizeReport, PlanMistakesAndConflictsAreRefused) {
   refuse({"--plan", "none.json"}, {"none.json"});
   refuse({"--plan", "p.json", "--save-plan", "p.json"}, {"--save-plan", "would overwrite p.json"});
   json plan = parsed("p.json");
-  plan["nodes"][0]["precision"] = "int16";
+  plan["nodes"][0]["precision"] = "int4";
   write_text(path("q.json"), plan.dump());
   refuse({"--plan", "q.json"}, {"q.json", "nodes[0]", "int16"});
-  refuse({"--precision", "Conv=int16"}, {"--precision", "int16 has no kernels"});
+  refuse({"--precision", "Conv=int4"}, {"--precision", "'int4' is not int8, int16 or float"});
   refuse({"--precision", "Nobody=float"}, {"Nobody", "matches no node"});
   refuse({"--max-drop", "0"}, {"--max-drop", "above 0"});
   refuse({"--validate", "x"}, {"--validate", "--max-drop"});
