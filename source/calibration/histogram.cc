@@ -15,7 +15,7 @@ constexpr size_t kLanes = 8;
 
 struct MinMax {
   float lo[kLanes], hi[kLanes];
-  uint32_t bad[kLanes];  // of the values so far, at most kLanes · 2³²
+  uint32_t bad[kLanes];  // NaN and Inf; a call sees less than 2³² values
 };
 
 /// NaN and Inf are left out of the range: the comparison is false for both.
