@@ -1,7 +1,9 @@
 #include "calibration/histogram.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace lq::calibration {
@@ -13,32 +15,37 @@ constexpr size_t kLanes = 8;
 
 struct MinMax {
   float lo[kLanes], hi[kLanes];
+  uint32_t bad[kLanes];  // NaN and Inf; a call sees less than 2³² values
 };
 
-/// NaN and Inf are left out: the comparison is false for both.
-void update(MinMax& m, const float* x, size_t lanes, uint64_t& finite) {
+/// NaN and Inf are left out of the range: the comparison is false for both.
+void update(MinMax& m, const float* x, size_t lanes) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (size_t j = 0; j < lanes; ++j) {
     const bool ok = std::fabs(x[j]) <= std::numeric_limits<float>::max();
-    finite += ok;
-    m.lo[j] = ok && x[j] < m.lo[j] ? x[j] : m.lo[j];
-    m.hi[j] = ok && x[j] > m.hi[j] ? x[j] : m.hi[j];
+    const float low = ok ? x[j] : kInfinity, high = ok ? x[j] : -kInfinity;
+    m.bad[j] += ok ? 0u : 1u;
+    m.lo[j] = low < m.lo[j] ? low : m.lo[j];
+    m.hi[j] = high > m.hi[j] ? high : m.hi[j];
   }
 }
 
 }  // namespace
 
 void RangeStats::add(const float* values, size_t count, const std::string& sample_name) {
-  MinMax m;
+  constexpr size_t kMost = std::numeric_limits<uint32_t>::max();
+  for (; count > kMost; values += kMost, count -= kMost) add(values, kMost, sample_name);
+  MinMax m{};
   std::fill(m.lo, m.lo + kLanes, min);
   std::fill(m.hi, m.hi + kLanes, max);
-  uint64_t good = 0;
   size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) update(m, values + i, kLanes, good);
-  update(m, values + i, count - i, good);
+  for (; i + kLanes <= count; i += kLanes) update(m, values + i, kLanes);
+  update(m, values + i, count - i);
   min = *std::min_element(m.lo, m.lo + kLanes);
   max = *std::max_element(m.hi, m.hi + kLanes);
-  finite += good;
-  if (good == count) return;
+  const uint64_t bad = std::accumulate(m.bad, m.bad + kLanes, uint64_t(0));
+  finite += count - bad;
+  if (bad == 0) return;
   for (i = 0; i < count; ++i) {  // rare: tell NaN from Inf
     nan += std::isnan(values[i]);
     inf += std::isinf(values[i]);
@@ -81,6 +88,8 @@ namespace {
 // row would wait for one another's count.
 constexpr size_t kSide = GrowingHistogram::kFineBins, kSpread = 8, kTinySlot = 2 * kSide,
                  kBadSlot = kTinySlot + kSpread, kSlots = kBadSlot + kSpread;
+
+uint32_t mask_of(bool condition) { return condition ? ~0u : 0u; }
 
 /// Smallest e with |x| < 2^e. Not <=: a power of two held in the last bin would join another bin than the one it falls
 /// into once the range is larger.
@@ -125,21 +134,25 @@ void GrowingHistogram::add(const float* values, size_t count, ValueRange range) 
   recent_count_ += count;
   // A power of two: the product is exact, and a subnormal one is below 1 as it should be.
   const float bins_per_unit = std::ldexp(float(kSide), -exponent_);
-  int slots[kSpread];
+  // Masks, no branches: compilers make vectors of it, and no processor can guess the signs of values.
   const auto slot_of = [&](float x, size_t lane) {
     const float magnitude = std::fabs(x);
-    const bool finite = magnitude <= largest;
-    const int bin = int(finite ? magnitude * bins_per_unit : 0.0f);
-    const int in_side = bin + (x < 0 ? int(kSide) : 0);
-    const int counted = magnitude <= kTinyMagnitude ? int(kTinySlot + lane) : in_side;
-    return finite ? counted : int(kBadSlot + lane);
+    const uint32_t finite = mask_of(magnitude <= largest), tiny = mask_of(magnitude <= kTinyMagnitude);
+    const float kept = std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) & finite);
+    const uint32_t side = mask_of(x < 0) & uint32_t(kSide), bin = uint32_t(int(kept * bins_per_unit)) + side;
+    const uint32_t counted = (bin & ~tiny) | (uint32_t(kTinySlot + lane) & tiny);
+    return (counted & finite) | (uint32_t(kBadSlot + lane) & ~finite);
   };
-  size_t i = 0;
-  for (; i + kSpread <= count; i += kSpread) {
-    for (size_t j = 0; j < kSpread; ++j) slots[j] = slot_of(values[i + j], j);
-    for (int slot : slots) ++recent_[size_t(slot)];
+  constexpr size_t kChunk = 8 * kSpread;
+  uint32_t slots[kChunk];
+  for (; count > 0; values += std::min(count, kChunk), count -= std::min(count, kChunk)) {
+    if (count >= kChunk) {
+      for (size_t j = 0; j < kChunk; ++j) slots[j] = slot_of(values[j], j % kSpread);
+    } else {
+      for (size_t j = 0; j < count; ++j) slots[j] = slot_of(values[j], j % kSpread);
+    }
+    for (size_t j = 0; j < std::min(count, kChunk); ++j) ++recent_[slots[j]];
   }
-  for (size_t j = 0; i < count; ++i, ++j) ++recent_[size_t(slot_of(values[i], j))];
 }
 
 void GrowingHistogram::merge(const GrowingHistogram& other) {

@@ -1,5 +1,7 @@
 #include "passes/product_weights.h"
 
+#include <algorithm>
+
 #include "passes/rewrite.h"
 
 namespace lq::passes {
@@ -63,10 +65,10 @@ std::vector<int32_t> ProductWeights::channel_of_element(const Shape& shape) cons
   for (size_t i = size_t(axis) + 1; i < shape.size(); ++i) inner *= shape[i];
   const int64_t along = shape[size_t(axis)];
   const int64_t outer_per_group = axis == 1 && groups > 1 ? shape[0] / groups : int64_t(channel.size()) + 1;
-  for (size_t i = 0; i < channel.size(); ++i) {
-    const int64_t slice = int64_t(i) / inner;
+  const int64_t slices = inner > 0 ? int64_t(channel.size()) / inner : 0;
+  for (int64_t slice = 0; slice < slices; ++slice) {
     const int64_t group = slice / along / outer_per_group;
-    channel[i] = int32_t(group * along + slice % along);
+    std::fill_n(channel.begin() + slice * inner, inner, int32_t(group * along + slice % along));
   }
   return channel;
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <set>
 
 #include "calibration/sample_runner.h"
@@ -36,15 +37,21 @@ struct Sums {
   double signal = 0, noise = 0;
 };
 
-/// Eight interleaved sums would be faster; one in order is simple and the same everywhere.
+/// Eight interleaved sums of each, joined in order: the same everywhere, and no addition waits for the one before.
 Sums difference(const float* a, const float* b, size_t count) {
-  Sums sums;
-  for (size_t i = 0; i < count; ++i) {
-    const double d = double(a[i]) - double(b[i]);
-    sums.signal += double(a[i]) * double(a[i]);
-    sums.noise += d * d;
+  constexpr size_t kLanes = 8;
+  double signal[kLanes] = {}, noise[kLanes] = {};
+  const auto add = [&](size_t i, size_t lane) {
+    const double x = double(a[i]), d = x - double(b[i]);
+    signal[lane] += x * x;
+    noise[lane] += d * d;
+  };
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (size_t j = 0; j < kLanes; ++j) add(i + j, j);
   }
-  return sums;
+  for (size_t j = 0; i < count; ++i, ++j) add(i, j);
+  return {std::accumulate(signal, signal + kLanes, 0.0), std::accumulate(noise, noise + kLanes, 0.0)};
 }
 
 /// What one sample contributes.
