@@ -114,6 +114,8 @@ typedef struct lq_session_options {
       log; /* what was planned (info), each step's kernel (debug); called from the session's thread. NULL: nothing */
   void* log_context;
   lq_memory_use memory;
+  int32_t reserved; /* 0. Without it the next member would lie in what was padding before, where older callers write
+                       nothing */
   /* Linux and Android: not 0 gives each thread, the calling one during a run included, a processor of its own, of
    * `cores` or of all: one of each physical core first, then their hyper-threads. Not together with parallel_for. */
   int32_t pin_threads;
