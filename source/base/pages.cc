@@ -29,6 +29,7 @@ const Allocator& huge_page_allocator() {
   static constexpr Allocator kHuge{[](void*, size_t size, size_t alignment) -> void* {
                                      const Allocator& plain = default_allocator();
                                      if (size < kHugePage) return plain.allocate(plain.context, size, alignment);
+                                     if (size > SIZE_MAX - kHugePage) return nullptr;  // as the plain one
                                      void* memory = nullptr;
                                      if (posix_memalign(&memory, kHugePage, size) != 0)
                                        return nullptr;  // no alignment of ours is larger
