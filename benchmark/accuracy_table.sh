@@ -103,7 +103,7 @@ EOT
 cat >>"$work/out.md" <<'EOT'
 
 Not reached with default options: the denoiser at four steps (its output would need some 49 dB at step 800; the pixels it reads in 8 bits
-alone give less; with `--precision '.*=int16'` it is within 0.3 % at the first three and 24 % off at step 800, 2026-12-01), the text of the page's lines letter by letter (the two networks together; float misreads the line cut by the edge, too),
+alone give less), the text of the page's lines letter by letter (the two networks together; float misreads the line cut by the edge, too),
 and one box of FastestDet whose score lies on the threshold (0.638 in float, threshold 0.65).
 EOT
 cp "$work/out.md" "$output"
